@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import pairwise
 
-from dse.core.edges import BESIDE, INPUT, WEIGHT, Edge
+from dse.core.edges import BESIDE, INPUT, ROWS, WEIGHT, Edge
 from dse.core.layer import Layer
 
 Edges = Callable[[Sequence[Layer]], Iterator[Edge]]
@@ -75,16 +75,16 @@ def attention(layers: Sequence[Layer]) -> Iterator[Edge]:
         return next((name for name in candidates if name in names), None)
 
     wanted = (
-        (first("q_proj", "query"), "scores", INPUT, False),
-        (first("k_proj", "key"), "scores", WEIGHT, False),
-        ("scores", "context", INPUT, True),
-        (first("v_proj", "value"), "context", WEIGHT, False),
-        ("context", first("o_proj", "attention_output"), INPUT, False),
-        (first("o_proj", "attention_output"), first("gate_proj"), INPUT, True),
-        (first("o_proj", "attention_output"), first("up_proj", "intermediate"), INPUT, True),
-        (first("gate_proj"), "up_proj", BESIDE, False),
-        (first("up_proj", "intermediate"), first("down_proj", "output"), INPUT, False),
-        (first("o_proj", "attention_output"), first("down_proj", "output"), BESIDE, False),
+        (first("q_proj", "query"), "scores", INPUT, ""),
+        (first("k_proj", "key"), "scores", WEIGHT, ""),
+        ("scores", "context", INPUT, ROWS),
+        (first("v_proj", "value"), "context", WEIGHT, ""),
+        ("context", first("o_proj", "attention_output"), INPUT, ""),
+        (first("o_proj", "attention_output"), first("gate_proj"), INPUT, ROWS),
+        (first("o_proj", "attention_output"), first("up_proj", "intermediate"), INPUT, ROWS),
+        (first("gate_proj"), "up_proj", BESIDE, ""),
+        (first("up_proj", "intermediate"), first("down_proj", "output"), INPUT, ""),
+        (first("o_proj", "attention_output"), first("down_proj", "output"), BESIDE, ""),
     )
     yield from _among(names, wanted)
     yield from _experts(names)
@@ -98,17 +98,17 @@ def latent_attention(layers: Sequence[Layer]) -> Iterator[Edge]:
     """
     names = {layer.name for layer in layers}
     wanted = (
-        ("q_a_proj", "q_proj", INPUT, True),
-        ("kv_a_proj", "kv_b_proj", INPUT, True),
-        ("q_proj", "q_absorb" if "q_absorb" in names else "scores", INPUT, False),
-        ("q_absorb", "scores", INPUT, False),
-        ("kv_b_proj", "scores", WEIGHT, False),
-        ("kv_b_proj", "context", WEIGHT, False),
-        ("scores", "context", INPUT, True),
-        ("context", "v_absorb" if "v_absorb" in names else "o_proj", INPUT, False),
-        ("v_absorb", "o_proj", INPUT, False),
-        ("gate_proj", "up_proj", BESIDE, False),
-        ("up_proj", "down_proj", INPUT, False),
+        ("q_a_proj", "q_proj", INPUT, ROWS),
+        ("kv_a_proj", "kv_b_proj", INPUT, ROWS),
+        ("q_proj", "q_absorb" if "q_absorb" in names else "scores", INPUT, ""),
+        ("q_absorb", "scores", INPUT, ""),
+        ("kv_b_proj", "scores", WEIGHT, ""),
+        ("kv_b_proj", "context", WEIGHT, ""),
+        ("scores", "context", INPUT, ROWS),
+        ("context", "v_absorb" if "v_absorb" in names else "o_proj", INPUT, ""),
+        ("v_absorb", "o_proj", INPUT, ""),
+        ("gate_proj", "up_proj", BESIDE, ""),
+        ("up_proj", "down_proj", INPUT, ""),
     )
     yield from _among(names, wanted)
     yield from _experts(names)
@@ -118,27 +118,27 @@ def _experts(names: Collection[str]) -> Iterator[Edge]:
     """The feed-forward parts of a mixture: each expert's own, and the one that all tokens take."""
     for part in ("experts", "shared"):
         wanted = (
-            (f"{part}.gate_proj", f"{part}.up_proj", BESIDE, False),
-            (f"{part}.up_proj", f"{part}.down_proj", INPUT, False),
+            (f"{part}.gate_proj", f"{part}.up_proj", BESIDE, ""),
+            (f"{part}.up_proj", f"{part}.down_proj", INPUT, ""),
         )
         yield from _among(names, wanted)
 
 
-Wanted = tuple[str | None, str | None, str, bool]
+Wanted = tuple[str | None, str | None, str, str]
 
 
 def _among(names: Collection[str], wanted: Iterable[Wanted]) -> Iterator[Edge]:
     """The edges whose layers there are."""
-    for source, reader, operand, rows in wanted:
+    for source, reader, operand, whole in wanted:
         if source in names and reader in names:
-            yield Edge(str(source), str(reader), operand, rows)
+            yield Edge(str(source), str(reader), operand, whole)
 
 
 def gpt2_block(layers: Sequence[Layer]) -> Iterator[Edge]:
     """One product makes queries, keys and values: its parts are read by two others."""
-    yield Edge("attn.scores", "attn.context", INPUT, True)
+    yield Edge("attn.scores", "attn.context", INPUT, ROWS)
     yield Edge("attn.context", "attn.c_proj")
-    yield Edge("attn.c_proj", "mlp.c_fc", INPUT, True)
+    yield Edge("attn.c_proj", "mlp.c_fc", INPUT, ROWS)
     yield Edge("mlp.c_fc", "mlp.c_proj")
     yield Edge("attn.c_proj", "mlp.c_proj", BESIDE)
 

@@ -43,7 +43,8 @@ class Network:
     name of the first and the repeats of all. `members[i]` holds the names of all layers that `layers[i]`
     stands for, `wholes[i]` those layers as they were before folding. `source` says where the table comes
     from, `left_out` what of a model is no layer. `in_order` are all layers as the network runs them, and
-    `edges` which of them reads what another makes, as far as that is known.
+    `edges` which of them reads what another makes, as far as that is known; `also_read` are the layers whose
+    output something else reads too, each with what that is (see dse.core.edges.Chain).
     """
 
     name: str
@@ -54,6 +55,7 @@ class Network:
     left_out: tuple[LeftOut, ...] = ()
     in_order: tuple[Layer, ...] = ()
     edges: tuple[Edge, ...] = ()
+    also_read: tuple[tuple[str, str], ...] = ()
 
     @classmethod
     def of(
@@ -63,6 +65,7 @@ class Network:
         layers: Iterable[Layer],
         left_out: Iterable[LeftOut] = (),
         edges: Iterable[Edge] = (),
+        also_read: Iterable[tuple[str, str]] = (),
     ) -> Network:
         """The network of some named layers, in the order in which it runs them."""
         layers, edges = tuple(layers), tuple(edges)
@@ -87,6 +90,7 @@ class Network:
             tuple(left_out),
             layers,
             edges,
+            tuple(also_read),
         )
 
     def in_convention(self, convention: str) -> Network:
@@ -99,7 +103,7 @@ class Network:
     @property
     def chains(self) -> tuple[Chain, ...]:
         """The layers that read each other, groups and batches folded."""
-        return chains_of([layer.folded() for layer in self.in_order], self.edges)
+        return chains_of([layer.folded() for layer in self.in_order], self.edges, self.also_read)
 
     @property
     def macs(self) -> int:
@@ -118,7 +122,7 @@ class Network:
         for number, chain in enumerate(self.chains, 1):
             name = "chain" if number == 1 else f"chain{number}"
             layers = (replace(layer, repeats=layer.repeats // chain.times) for layer in chain.layers)
-            found[name] = WholeNetwork(name, tuple(layers), chain.edges)
+            found[name] = WholeNetwork(name, tuple(layers), chain.edges, chain.also_read)
         return found
 
     def layer(self, key: int | str) -> Any:

@@ -23,7 +23,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
-from dse.core.edges import BESIDE, INPUT, WEIGHT, Edge
+from dse.core.edges import BESIDE, INPUT, ROWS, WEIGHT, Edge
 from dse.core.layer import Layer
 from dse.support.errors import InputError, shorten, within
 from dse.support.schema import Limits, Schema, read
@@ -103,7 +103,7 @@ def _edges(name: str, said: dict[str, Any], place: str) -> list[Edge]:
         )
     beside = _layers_named(said.get("beside", []), f"{place}: beside")
     operands = zip(read, (INPUT, WEIGHT), strict=False)
-    found = [Edge(source, name, operand, rows) for source, operand in operands if source]
+    found = [Edge(source, name, operand, ROWS if rows else "") for source, operand in operands if source]
     return [*found, *(Edge(source, name, BESIDE) for source in beside)]
 
 

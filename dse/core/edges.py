@@ -12,19 +12,34 @@ from dse.support.errors import InputError, unknown
 INPUT, WEIGHT, BESIDE = "I", "W", ""
 OUTPUT = "O"
 
+ROWS = "K"
+"""What an operator needs that needs all columns of a row, or all channels of a place."""
+EVERYTHING = "BKYX"
+"""What an operator needs that needs all of a tensor, or of which nobody knows what it needs."""
+
 
 @dataclass(frozen=True)
 class Edge:
     """The layer `reader` reads what `source` makes, as its `operand`: INPUT, or WEIGHT of a product.
 
-    BESIDE is of what is no layer: an operator such as a sum, done as `reader` makes its own output. With
-    `whole_rows` there is an operator between that needs all columns of a row, such as a softmax or a norm.
+    BESIDE is of what is no layer: an operator such as a sum, done as `reader` makes its own output.
+
+    `whole` are the dims of what `source` makes, in the order of EVERYTHING, that operators between have to
+    see whole before they can make any part of what is read: K (its channels or columns), Y and X (its rows
+    and columns of places; a product has its rows in Y), B (its runs: samples, heads, groups). It is empty
+    for an operator element by element, ROWS for a softmax over a row, EVERYTHING for a transposition, for a
+    window of pooling, and for what is not declared.
     """
 
     source: str
     reader: str
     operand: str = INPUT
-    whole_rows: bool = False
+    whole: str = ""
+
+    @property
+    def whole_rows(self) -> bool:
+        """Whether all columns of a row are needed."""
+        return "K" in self.whole
 
 
 @dataclass(frozen=True)
@@ -32,11 +47,16 @@ class Chain:
     """Layers that read each other's outputs, in running order.
 
     All of it is run `times`; of one such run, a layer is run as often as its `repeats` say.
+
+    `edges` are all that read a layer's output, but for what `also_read` says: names of layers whose output
+    something else needs off the chip too, each with what that is, in words for a user: an output of the
+    model, a state that outlives the run, an operator or a layer that no edge names, or that nobody knows.
     """
 
     layers: tuple[Layer, ...]
     edges: tuple[Edge, ...]
     times: int = 1
+    also_read: tuple[tuple[str, str], ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -73,8 +93,11 @@ def see_edges(edges: Iterable[Edge], names: Sequence[str], where: str) -> None:
         taken.add(place)
 
 
-def chains_of(layers: Sequence[Layer], edges: Sequence[Edge]) -> tuple[Chain, ...]:
+def chains_of(
+    layers: Sequence[Layer], edges: Sequence[Edge], also_read: Iterable[tuple[str, str]] = ()
+) -> tuple[Chain, ...]:
     """The chains of named layers in running order: those that edges connect, with two layers or more."""
+    also_read = tuple(also_read)
     group = {layer.name: place for place, layer in enumerate(layers)}
     for edge in edges:
         old, new = group[edge.reader], group[edge.source]
@@ -85,5 +108,7 @@ def chains_of(layers: Sequence[Layer], edges: Sequence[Edge]) -> tuple[Chain, ..
         if len(inside) > 1:
             names = {layer.name for layer in inside}
             times = gcd(*(layer.repeats for layer in inside))
-            found.append(Chain(tuple(inside), tuple(edge for edge in edges if edge.reader in names), times))
+            read = tuple(edge for edge in edges if edge.reader in names)
+            others = tuple((name, why) for name, why in also_read if name in names)
+            found.append(Chain(tuple(inside), read, times, others))
     return tuple(found)

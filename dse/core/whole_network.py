@@ -20,6 +20,8 @@ class WholeNetwork:
     layers: tuple[Layer, ...]
     edges: tuple[Edge, ...] = ()
     """Which of them reads what another makes, of a chain: its layers are in running order."""
+    also_read: tuple[tuple[str, str], ...] = ()
+    """Whose output something else reads too, and what that is: see dse.core.edges.Chain."""
 
     repeats = 1
     """Of the whole: those of the layers are theirs."""
@@ -38,7 +40,8 @@ class WholeNetwork:
         if not self.edges:
             return {"layers": layers}
         named = [one | {"name": layer.name} for one, layer in zip(layers, self.layers, strict=True)]
-        return {"layers": named, "edges": [list(astuple(edge)) for edge in self.edges]}
+        edges = [list(astuple(edge)) for edge in self.edges]
+        return {"layers": named, "edges": edges, "also_read": [list(one) for one in self.also_read]}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> WholeNetwork:
@@ -48,7 +51,8 @@ class WholeNetwork:
             raise InputError("network: it has no layers")
         found = (Layer.from_dict(one, f"network: layers[{place}]") for place, one in enumerate(layers))
         edges = (Edge(*edge) for edge in data.get("edges", ()))
-        return cls(str(data.get("name", "network")), tuple(found), tuple(edges))
+        others = tuple((str(name), str(why)) for name, why in data.get("also_read", ()))
+        return cls(str(data.get("name", "network")), tuple(found), tuple(edges), others)
 
 
 def layer_from_dict(data: object) -> Any:

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from dse.core.edges import BESIDE, INPUT, WEIGHT, Edge
+from dse.core.edges import BESIDE, INPUT, ROWS, WEIGHT, Edge
 from dse.optimum.chains.program import Program
 from dse.support.errors import InputError
 from tests.conftest import Dse
@@ -51,7 +51,7 @@ beside = ["queries"]
 EDGES = (
     Edge("queries", "scores", INPUT),
     Edge("keys", "scores", WEIGHT),
-    Edge("scores", "sum", INPUT, True),
+    Edge("scores", "sum", INPUT, ROWS),
     Edge("queries", "sum", BESIDE),
 )
 
@@ -106,7 +106,7 @@ def test_edges_of_an_onnx_model_go_through_what_is_no_layer(tmp_path: Path) -> N
     )
     network = load(written(tmp_path / "head.onnx", made))
     q, k, s, o = (layer.name for layer in network.in_order)
-    assert set(network.edges) == {Edge(q, s), Edge(k, s, WEIGHT), Edge(s, o, INPUT, True), Edge(q, o, BESIDE)}
+    assert set(network.edges) == {Edge(q, s), Edge(k, s, WEIGHT), Edge(s, o, INPUT, ROWS), Edge(q, o, BESIDE)}
 
 
 class Block(nn.Module):
@@ -128,7 +128,7 @@ def test_edges_of_a_torch_module_go_through_what_is_no_layer() -> None:
         Edge(up, down),
         Edge(down, scores),
         Edge(down, scores, WEIGHT),
-        Edge(scores, context, INPUT, True),
+        Edge(scores, context, INPUT, ROWS),
         Edge(down, context, WEIGHT),
     }
 

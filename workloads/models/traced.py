@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from dse.core.edges import BESIDE, INPUT, WEIGHT, Edge
+from dse.core.edges import BESIDE, INPUT, ROWS, WEIGHT, Edge
 
 WHOLE_ROWS = ("softmax", "norm", "reduce", "mean", "sum", "amax", "pool", "argmax", "var")
 """What is in the names of operators that need more than one place of what they read."""
@@ -45,7 +45,7 @@ class Traced:
         """The layers of an operator; operands are INPUT, WEIGHT and BESIDE, or those of ATTENTION."""
         self.order += names
         if len(names) == 2 and set(operands) == set(ATTENTION):
-            self._add(Edge(names[0], names[1], INPUT, True))
+            self._add(Edge(names[0], names[1], INPUT, ROWS))
             for which, (place, operand) in ATTENTION.items():
                 self._read(operands[which], names[place], operand)
         elif len(names) == 1:
@@ -60,7 +60,7 @@ class Traced:
     def _read(self, tensor: Hashable, reader: str, operand: str) -> None:
         if tensor in self.made:
             source, rows = self.made[tensor]
-            self._add(Edge(source, reader, operand, rows))
+            self._add(Edge(source, reader, operand, ROWS if rows else ""))
 
     def _add(self, edge: Edge) -> None:
         if edge not in self.edges:

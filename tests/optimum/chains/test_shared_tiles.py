@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from dse.core.domains import make_problem
-from dse.core.edges import Chain, Edge
+from dse.core.edges import ROWS, Chain, Edge
 from dse.core.layer import Layer
 from dse.core.problem import AnyProblem
 from dse.core.residence import Phase, Rates
@@ -247,7 +247,7 @@ def test_the_check_sees_a_bound_that_tilings_are_below() -> None:
 
 
 def test_columns_of_what_a_softmax_reads_are_not_split() -> None:
-    rows = Chain(ROW.layers[:2], (Edge("a", "b", whole_rows=True),))
+    rows = Chain(ROW.layers[:2], (Edge("a", "b", whole=ROWS),))
     one = proven(rows, 11, "energy", most=3)
     other = proven(replace(rows, edges=ROW.edges[:1]), 11, "energy", most=3)
     assert one.best is not None

@@ -129,7 +129,7 @@ class ChainProblem(NetworkProblem):
     @cached_property
     def chain(self) -> Chain:
         """One run of it."""
-        return Chain(self.layer.layers, self.layer.edges)
+        return Chain(self.layer.layers, self.layer.edges, also_read=self.layer.also_read)
 
     def problem_of(self, layer: Any) -> AnyProblem:
         """The problem of a layer by itself."""
