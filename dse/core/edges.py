@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import gcd
+from typing import Any
 
 from dse.core.layer import Layer
 from dse.support.errors import InputError, unknown
@@ -40,6 +41,18 @@ class Edge:
     def whole_rows(self) -> bool:
         """Whether all columns of a row are needed."""
         return "K" in self.whole
+
+    def to_list(self) -> list[Any]:
+        """It as plain data. What needs nothing whole, or rows, says so as records have always said it."""
+        whole = self.whole if self.whole not in ("", ROWS) else self.whole_rows
+        return [self.source, self.reader, self.operand, whole]
+
+    @classmethod
+    def from_list(cls, data: Sequence[Any]) -> Edge:
+        """The edge in the plain data of `to_list`."""
+        source, reader, operand, whole = data
+        named = ROWS if whole is True else whole or ""
+        return cls(str(source), str(reader), str(operand), str(named))
 
 
 @dataclass(frozen=True)

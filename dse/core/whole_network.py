@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from dse.core.edges import Edge
@@ -40,8 +40,8 @@ class WholeNetwork:
         if not self.edges:
             return {"layers": layers}
         named = [one | {"name": layer.name} for one, layer in zip(layers, self.layers, strict=True)]
-        edges = [list(astuple(edge)) for edge in self.edges]
-        return {"layers": named, "edges": edges, "also_read": [list(one) for one in self.also_read]}
+        found = {"layers": named, "edges": [edge.to_list() for edge in self.edges]}
+        return found | ({"also_read": [list(one) for one in self.also_read]} if self.also_read else {})
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> WholeNetwork:
@@ -50,7 +50,7 @@ class WholeNetwork:
         if not isinstance(layers, list) or not layers:
             raise InputError("network: it has no layers")
         found = (Layer.from_dict(one, f"network: layers[{place}]") for place, one in enumerate(layers))
-        edges = (Edge(*edge) for edge in data.get("edges", ()))
+        edges = (Edge.from_list(edge) for edge in data.get("edges", ()))
         others = tuple((str(name), str(why)) for name, why in data.get("also_read", ()))
         return cls(str(data.get("name", "network")), tuple(found), tuple(edges), others)
 

@@ -89,11 +89,22 @@ def _order(chain: Chain) -> list[tuple[int, int]]:
         runs, end = runs_of(chain, place), place + 1
         if runs > 1 and chain.layers[place].product:
             while end < names and runs_of(chain, end) == runs and chain.layers[end].product:
+                if _all_runs(chain, place, end):
+                    break
                 end += 1
         turns = min(runs, MAX_TURNS) if end - place > 1 else 1
         found += [(layer, turn) for turn in range(turns) for layer in range(place, end)]
         place = end
     return found
+
+
+def _all_runs(chain: Chain, first: int, reader: int) -> bool:
+    """Whether a layer waits for all runs of one of those before it."""
+    names = chain.names
+    return any(
+        edge.reader == names[reader] and "B" in edge.whole and edge.source in names[first:reader]
+        for edge in chain.edges
+    )
 
 
 def _turn(order: Sequence[tuple[int, int]], at: int) -> int | None:

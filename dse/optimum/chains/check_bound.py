@@ -117,7 +117,9 @@ class Bound:
         for end in range(layer + 1, min(layer + self.most, len(self.chain.layers))):
             one, two = self.chain.layers[end - 1 : end + 1]
             products = product_like(one) and product_like(two) and one.Y * one.X == two.Y * two.X
-            if not products or one.K != two.C or not self._handed_on(end - 1):
+            needed = {edge.whole for edge in self.chain.edges if edge.source == one.name}
+            split = needed - {"", "K"}
+            if not products or one.K != two.C or split or not self._handed_on(end - 1):
                 return
             yield end
 
@@ -128,6 +130,8 @@ class Bound:
             return False
         one, two = pair
         channels = one.C if one.type == "DSCONV" else one.K
+        if any(dim in edge.whole for edge in self.chain.edges if edge.source == one.name for dim in "BY"):
+            return False
         whole = all(layer.groups == layer.batch == 1 for layer in pair)
         whole &= channels == two.C and one.output == (two.Y, two.X)
         skips = (two.R - 1) * two.dilation[0] + 1 < two.stride[0]
@@ -138,6 +142,7 @@ class Bound:
         one, two = self.chain.layers[maker : maker + 2]
         reading = [(edge.reader, edge.operand) for edge in self.chain.edges if edge.source == one.name]
         runs = runs_of(self.chain, maker) == runs_of(self.chain, maker + 1)
+        runs &= one.name not in dict(self.chain.also_read)
         return runs and reading == [(two.name, "I")] and maker in self.may
 
     def _step(self, layer: int, end: int, staying: frozenset[int]) -> Iterator[Found]:
@@ -190,7 +195,9 @@ class Bound:
         count = {"I": first.Y * first.X * first.C, "W": first.K * first.C, "O": first.Y * first.X * first.K}
         wide = tuple(sizes[name] // count[name] for name in ("I", "W", "O"))
         weights = tuple(at for at, one in enumerate(held) if "W" in one)
-        return Group(layers, rows, "I" in held[0], end in now, taken, (wide[0], wide[1], wide[2]), weights)
+        return Group(
+            layers, rows, "I" in held[0], "O" in held[-1], taken, (wide[0], wide[1], wide[2]), weights
+        )
 
 
 def product_like(layer: Layer) -> bool:
@@ -227,7 +234,8 @@ def runs_of(chain: Chain, place: int) -> int:
 def operands(chain: Chain, layer: int, staying: set[int]) -> set[str]:
     """Which operands of a layer stay."""
     name = chain.layers[layer].name
-    held = {"O"} if layer in staying else set()
+    elsewhere = any(name == one for one, _ in chain.also_read)
+    held = {"O"} if layer in staying and not elsewhere else set()
     for edge in chain.edges:
         if edge.reader == name and edge.operand and chain.place(edge.source) in staying:
             held.add(edge.operand)
@@ -242,7 +250,8 @@ def may_stay(proof: ChainProof, chain: Chain) -> set[int]:
         made = (layer.K if layer.type == "CONV" else layer.C) * rows * columns * runs_of(chain, maker)
         edges = [edge for edge in chain.edges if edge.source == layer.name]
         whole = [_takes(chain, edge.reader, edge.operand, made) for edge in edges]
-        if edges and all(whole) and proof.home:
+        lost = proof.home and "O" not in proof.home.keeps and layer.name in dict(chain.also_read)
+        if edges and all(whole) and proof.home and not lost:
             found.add(maker)
     return found
 

@@ -1,7 +1,11 @@
 """A chain as it is run: which of its tensors can stay on chip, and in which layers each takes room.
 
 Neighbours that are matrix products of equally many runs, such as the heads of attention, are run turn by
-turn: what one of them makes in a run and another reads in the same run takes the room of that run.
+turn: what one of them makes in a run and another reads in the same run takes the room of that run. They are
+not where an operator between them needs all runs.
+
+A tensor that something besides the chain's layers reads is written off the chip by its maker, whether or not
+a copy stays for them: no room of its own is saved by that, and no way that keeps only a part of it is open.
 """
 
 from __future__ import annotations
@@ -10,13 +14,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from dse.core.edges import BESIDE, INPUT, OUTPUT, WEIGHT, Chain
+from dse.core.edges import BESIDE, INPUT, OUTPUT, ROWS, WEIGHT, Chain, Edge
 from dse.core.layer import Layer
 from dse.optimum.chains.tilings import Group, can_stream, is_product, size_of
 from dse.support.errors import InputError
 
 MAX_GROUP = 3
 """Layers that share tiles, at most."""
+LINES = "KX"
+"""What an operator may need whole of rows that come one after another."""
 MAX_ALIVE = 14
 """Tensors that may be alive at once: every subset of them is a state."""
 
@@ -45,6 +51,8 @@ class Program:
     """Layers that share tiles, at most; 1 if none do."""
     lines: bool = False
     """Whether two convolutions may keep rows of what is between them in a line buffer."""
+    copies: bool = True
+    """Whether the home keeps all outputs in any case, so that a copy may stay of what is written too."""
 
     @cached_property
     def runs(self) -> tuple[int, ...]:
@@ -60,11 +68,22 @@ class Program:
                 place < len(layers)
                 and self.runs[place] == self.runs[start] > 1
                 and all(layers[one].product is not None for one in (start, place))
+                and not any("B" in edge.whole for edge in self._between(start, place))
             )
             if not together:
                 found += [(start, place - 1)] * (place - start)
                 start = place
         return tuple(found)
+
+    def _between(self, start: int, place: int) -> list[Edge]:
+        """What a layer reads of those from `start` on."""
+        before = self.chain.names[start:place]
+        return [edge for edge in self.chain.read_by(self.chain.names[place]) if edge.source in before]
+
+    @cached_property
+    def written(self) -> dict[int, str]:
+        """The makers of what is read elsewhere too, with what that is: it is written off the chip."""
+        return {self.chain.place(name): why for name, why in self.chain.also_read}
 
     @cached_property
     def tensors(self) -> dict[int, Tensor]:
@@ -75,9 +94,10 @@ class Program:
         for place, layer in enumerate(self.chain.layers):
             edges = self.chain.readers_of(layer.name)
             readers = [self.chain.place(edge.reader) for edge in edges]
-            if edges and all(
+            fit = all(
                 self._fits(place, reader, edge.operand) for reader, edge in zip(readers, edges, strict=True)
-            ):
+            )
+            if edges and fit and (self.copies or place not in self.written):
                 found[place] = self._tensor(place, max(readers))
         return found
 
@@ -99,7 +119,7 @@ class Program:
         layers = self.chain.layers[place : end + 1]
         edges = [self.chain.read_by(layer.name) for layer in layers[1:]]
         whole_rows = tuple(any(edge.whole_rows for edge in one if edge.operand == INPUT) for one in edges)
-        reads, makes = INPUT in self.held(place, staying), end in staying
+        reads, makes = INPUT in self.held(place, staying), OUTPUT in self.held(end, staying)
         taken = max(self.taken(at, staying) for at in range(place, end + 1))
         first = self.sizes[layers[0]]
         bits = tuple(first[name] // self._count(place, name) for name in (INPUT, WEIGHT, OUTPUT))
@@ -117,19 +137,25 @@ class Program:
     def _streams(self, one: int) -> bool:
         """Whether a layer hands rows to the next alone, and one of both is no product."""
         pair = self.chain.layers[one : one + 2]
-        return len(pair) > 1 and self._hands_on(one) and can_stream(*pair) and not all(map(is_product, pair))
+        fit = len(pair) > 1 and can_stream(*pair) and not all(map(is_product, pair))
+        return fit and self._hands_on(one, LINES)
 
-    def _hands_on(self, one: int) -> bool:
-        """Whether a layer's output is read by the next alone, which is run as often."""
+    def _hands_on(self, one: int, whole: str) -> bool:
+        """Whether a layer's output is read by the next alone, which is run as often.
+
+        Operators between may need no more than these dims whole.
+        """
         before, after = self.chain.layers[one : one + 2]
-        edges = [(edge.reader, edge.operand) for edge in self.chain.readers_of(before.name)]
-        alone = edges == [(after.name, INPUT)] and self.runs[one] == self.runs[one + 1]
-        return alone and one in self.tensors
+        edges = self.chain.readers_of(before.name)
+        alone = [(edge.reader, edge.operand) for edge in edges] == [(after.name, INPUT)]
+        narrow = all(set(edge.whole) <= set(whole) for edge in edges)
+        known = one in self.tensors and one not in self.written
+        return alone and narrow and known and self.runs[one] == self.runs[one + 1]
 
     def _linked(self, one: int, two: int) -> bool:
         """Whether a layer's output is read by the next alone, and both are products of the same rows."""
         before, after = self.chain.layers[one], self.chain.layers[two]
-        if not self._hands_on(one):
+        if not self._hands_on(one, ROWS):
             return False
         rows, columns, _ = size_of(before)
         return is_product(before) and is_product(after) and size_of(after)[::2] == (rows, columns)
@@ -138,7 +164,8 @@ class Program:
         """Which operands of a layer stay on chip, where the tensors of these makers do."""
         edges = self.chain.read_by(self.chain.layers[place].name)
         found = {edge.operand for edge in edges if self.chain.place(edge.source) in staying} - {BESIDE}
-        return tuple(sorted(found | ({OUTPUT} if place in staying else set())))
+        alone = place in staying and place not in self.written
+        return tuple(sorted(found | ({OUTPUT} if alone else set())))
 
     def taken(self, place: int, staying: frozenset[int]) -> int:
         """The room that staying tensors take while a layer is run."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from math import inf
 
 from dse.core.certificate import Certificate
-from dse.core.edges import Chain
+from dse.core.edges import OUTPUT, Chain
 from dse.core.layer import Layer
 from dse.core.objective import Objective, objective_named
 from dse.core.problem import AnyProblem
@@ -50,7 +50,8 @@ def certify_chains(
     if residence.tiles is None:
         most = 1
     lines = lines and residence.tiles is not None
-    programs = tuple(Program(chain, sizes if home else {}, most, lines) for chain in chains)
+    copies = home is not None and OUTPUT in home.keeps
+    programs = tuple(Program(chain, sizes if home else {}, most, lines, copies) for chain in chains)
     for program in programs:
         program.refuse()
     work = _Work(programs, problem, residence, home, prove, over)
