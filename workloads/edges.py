@@ -1,11 +1,15 @@
-"""Which layer reads what in the networks that come along, by their layers' names."""
+"""Which layer reads what in the networks that come along, by their layers' names.
+
+Of a layer that is a source of an edge, the edges are all that reads its output within the network; what
+outlives a run is said by the network besides (`also_read`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import pairwise
 
-from dse.core.edges import BESIDE, INPUT, ROWS, WEIGHT, Edge
+from dse.core.edges import BESIDE, EVERYTHING, INPUT, ROWS, WEIGHT, Edge
 from dse.core.layer import Layer
 
 Edges = Callable[[Sequence[Layer]], Iterator[Edge]]
@@ -68,6 +72,7 @@ def attention(layers: Sequence[Layer]) -> Iterator[Edge]:
     """The products of a block of a transformer, by the names that they have in any of ours.
 
     Between scores and context is a softmax, and before a feed-forward part a norm: both need whole rows.
+    Between projections and heads rows are grouped anew.
     """
     names = {layer.name for layer in layers}
 
@@ -75,11 +80,11 @@ def attention(layers: Sequence[Layer]) -> Iterator[Edge]:
         return next((name for name in candidates if name in names), None)
 
     wanted = (
-        (first("q_proj", "query"), "scores", INPUT, ""),
-        (first("k_proj", "key"), "scores", WEIGHT, ""),
+        (first("q_proj", "query"), "scores", INPUT, EVERYTHING),
+        (first("k_proj", "key"), "scores", WEIGHT, EVERYTHING),
         ("scores", "context", INPUT, ROWS),
-        (first("v_proj", "value"), "context", WEIGHT, ""),
-        ("context", first("o_proj", "attention_output"), INPUT, ""),
+        (first("v_proj", "value"), "context", WEIGHT, EVERYTHING),
+        ("context", first("o_proj", "attention_output"), INPUT, EVERYTHING),
         (first("o_proj", "attention_output"), first("gate_proj"), INPUT, ROWS),
         (first("o_proj", "attention_output"), first("up_proj", "intermediate"), INPUT, ROWS),
         (first("gate_proj"), "up_proj", BESIDE, ""),
@@ -100,13 +105,13 @@ def latent_attention(layers: Sequence[Layer]) -> Iterator[Edge]:
     wanted = (
         ("q_a_proj", "q_proj", INPUT, ROWS),
         ("kv_a_proj", "kv_b_proj", INPUT, ROWS),
-        ("q_proj", "q_absorb" if "q_absorb" in names else "scores", INPUT, ""),
+        ("q_proj", "q_absorb" if "q_absorb" in names else "scores", INPUT, EVERYTHING),
         ("q_absorb", "scores", INPUT, ""),
-        ("kv_b_proj", "scores", WEIGHT, ""),
-        ("kv_b_proj", "context", WEIGHT, ""),
+        ("kv_b_proj", "scores", WEIGHT, EVERYTHING),
+        ("kv_b_proj", "context", WEIGHT, EVERYTHING),
         ("scores", "context", INPUT, ROWS),
-        ("context", "v_absorb" if "v_absorb" in names else "o_proj", INPUT, ""),
-        ("v_absorb", "o_proj", INPUT, ""),
+        ("context", "v_absorb" if "v_absorb" in names else "o_proj", INPUT, EVERYTHING),
+        ("v_absorb", "o_proj", INPUT, EVERYTHING),
         ("gate_proj", "up_proj", BESIDE, ""),
         ("up_proj", "down_proj", INPUT, ""),
     )
@@ -137,10 +142,22 @@ def _among(names: Collection[str], wanted: Iterable[Wanted]) -> Iterator[Edge]:
 def gpt2_block(layers: Sequence[Layer]) -> Iterator[Edge]:
     """One product makes queries, keys and values: its parts are read by two others."""
     yield Edge("attn.scores", "attn.context", INPUT, ROWS)
-    yield Edge("attn.context", "attn.c_proj")
+    yield Edge("attn.context", "attn.c_proj", INPUT, EVERYTHING)
     yield Edge("attn.c_proj", "mlp.c_fc", INPUT, ROWS)
     yield Edge("mlp.c_fc", "mlp.c_proj")
     yield Edge("attn.c_proj", "mlp.c_proj", BESIDE)
+
+
+CACHE = "the cache of keys and values outlives the run"
+
+
+def cached(layers: Sequence[Layer]) -> Iterator[tuple[str, str]]:
+    """The layers of a decoder whose output is kept for tokens to come: keys and values, or their latents."""
+    names = {layer.name for layer in layers}
+    latent = "kv_a_proj" in names
+    for name in ("kv_a_proj",) if latent else ("k_proj", "v_proj"):
+        if name in names:
+            yield name, CACHE
 
 
 def outputs_of(layer: Layer) -> int:

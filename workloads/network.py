@@ -18,6 +18,7 @@ CONVENTIONS = ("true", "gamma")
 tables of GAMMA (Kao and Krishna, ICCAD 2020; github.com/maestro-project/gamma, data/modelfile) and of
 ArchGym (Krishnan et al., ISCA 2023; sims/gamma/data/model)."""
 
+UNKNOWN = "what else reads it is not known"
 INDEX = re.compile(r"-?[0-9]+")
 
 
@@ -65,11 +66,22 @@ class Network:
         layers: Iterable[Layer],
         left_out: Iterable[LeftOut] = (),
         edges: Iterable[Edge] = (),
-        also_read: Iterable[tuple[str, str]] = (),
+        also_read: Iterable[tuple[str, str]] | None = None,
     ) -> Network:
-        """The network of some named layers, in the order in which it runs them."""
+        """The network of some named layers, in the order in which it runs them.
+
+        `also_read` is empty where edges say all that reads a layer's output. None is of edges beside which
+        nobody knows what else reads: then every layer's output is written off the chip.
+        """
         layers, edges = tuple(layers), tuple(edges)
-        see_edges(edges, [layer.name for layer in layers], name)
+        names = [layer.name for layer in layers]
+        see_edges(edges, names, name)
+        if also_read is None:
+            also_read = [(source, UNKNOWN) for source in dict.fromkeys(edge.source for edge in edges)]
+        also_read = tuple(also_read)
+        for layer_name, _ in also_read:
+            if layer_name not in names:
+                raise unknown("layer", layer_name, names, f"{name}: also_read")
         groups: dict[Layer, list[Layer]] = {}
         repeats: dict[Layer, int] = {}
         for layer in layers:
@@ -90,7 +102,7 @@ class Network:
             tuple(left_out),
             layers,
             edges,
-            tuple(also_read),
+            also_read,
         )
 
     def in_convention(self, convention: str) -> Network:

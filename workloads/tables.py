@@ -29,7 +29,8 @@ class Table:
     """A network's layers in the order in which it runs them.
 
     `classifier` names the fully connected layers at the end of a convolutional network: the tables of the
-    `gamma` convention hold convolutions only. `edges` says which layer reads what, of their true sizes.
+    `gamma` convention hold convolutions only. `edges` says which layer reads what, of their true sizes: all
+    that reads the output of a layer that is a source there.
     """
 
     source: str
@@ -49,7 +50,7 @@ class Table:
         if convention == "gamma":
             layers = [unpadded(layer) for layer in layers if layer.name not in self.classifier]
             return Network.of(name, self.source, layers)
-        return Network.of(name, self.source, layers, edges=self.edges(layers))
+        return Network.of(name, self.source, layers, edges=self.edges(layers), also_read=())
 
 
 NETWORKS: Mapping[str, Known] = {

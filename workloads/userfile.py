@@ -2,6 +2,7 @@
 
 name = "tiny"
 source = "optional: where the sizes come from"
+readers = "all"             # optional: what is said of who reads what is all; else nothing stays on chip
 [[layers]]                  # as dse.core.layer.Layer.from_dict takes it
 name = "conv1"              # optional: "layer0" for the first entry, and so on
 type = "CONV"
@@ -13,17 +14,20 @@ macs = 0                    # left out where they are not known
 
 A layer that reads what another one makes says so: `reads = "scores"`, or of a product of two layers'
 outputs `reads = ["queries", "keys"]`, of which one may be "". `beside = ["shortcut"]` is read by an operator
-that is no layer, such as a sum, as the layer makes its output; `whole_rows = true` says that an operator
-before the layer needs whole rows, such as a softmax.
+that is no layer, such as a sum, as the layer makes its output. `whole = "K"` says that an operator before the
+layer needs that of what it reads as a whole, such as a softmax over rows (`whole_rows = true` says the same):
+some of B (samples, heads), K (columns, channels), Y and X (rows and columns of places), or "everything"; a
+list has an entry for each layer of `reads` and then of `beside`.
+`also_read = "an output of the model"` says what else reads a layer's output: it is written off the chip.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from dse.core.edges import BESIDE, INPUT, ROWS, WEIGHT, Edge
+from dse.core.edges import BESIDE, EVERYTHING, INPUT, ROWS, WEIGHT, Edge
 from dse.core.layer import Layer
 from dse.support.errors import InputError, shorten, within
 from dse.support.schema import Limits, Schema, read
@@ -32,6 +36,8 @@ from dse.support.validation import INT64_MAX
 from workloads.network import INDEX, LeftOut, Network
 
 LINE = Limits("a line of text")
+SAID = ("reads", "beside", "whole", "whole_rows", "also_read")
+"""What a layer's table says besides the layer: what it reads, and what reads it."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +53,7 @@ class _NetworkFile(Schema):
     name: Annotated[str, LINE]
     layers: Annotated[list[Any], Limits("one or more [[layers]] tables", min_length=1)]
     source: Annotated[str | None, LINE] = None
+    readers: Literal["all"] | None = None
     left_out: list[_LeftOutEntry] = field(default_factory=list)
 
 
@@ -57,14 +64,23 @@ def read_network(path: str, convention: str) -> Network:
     name = _line(file.name, f"{where}: name")
     source = path if file.source is None else _line(file.source, f"{where}: source")
     edges: list[Edge] = []
-    layers = _named(file.layers, where, edges)
+    elsewhere: dict[str, str] = {}
+    layers = _named(file.layers, where, edges, elsewhere)
     left_out = [LeftOut(**vars(entry)) for entry in file.left_out]
+    if file.readers is None:
+        why = f'{name} does not say readers = "all"'
+        elsewhere = {edge.source: elsewhere.get(edge.source, why) for edge in edges} | elsewhere
     with within(where):
-        return Network.of(name, source, layers, left_out, edges).in_convention(convention)
+        network = Network.of(name, source, layers, left_out, edges, elsewhere.items())
+        return network.in_convention(convention)
 
 
-def _named(entries: Iterable[object], where: str, edges: list[Edge]) -> list[Layer]:
-    """The layers of all entries, each with a name of its own; what they read is added to the edges."""
+def _named(
+    entries: Iterable[object], where: str, edges: list[Edge], elsewhere: dict[str, str]
+) -> list[Layer]:
+    """The layers of all entries, each with a name of its own; what they read is added to the edges, and what
+    else reads them to `elsewhere`.
+    """
     places: dict[str, str] = {}
     layers = []
     for index, entry in enumerate(entries):
@@ -80,6 +96,11 @@ def _named(entries: Iterable[object], where: str, edges: list[Edge]) -> list[Lay
         places[name] = f"layers[{index}]"
         layers.append(replace(layer, name=name))
         edges += _edges(name, said, place)
+        if "also_read" in said:
+            if not isinstance(said["also_read"], str):
+                why = shorten(said["also_read"])
+                raise InputError(f"{place}: also_read must say in words what else reads it, got {why}")
+            elsewhere[name] = _line(said["also_read"], f"{place}: also_read")
     return layers
 
 
@@ -87,24 +108,51 @@ def _said_of_edges(entry: object) -> tuple[dict[str, Any], object]:
     """What a layer's table says of what it reads, and the rest of the table."""
     if not isinstance(entry, dict):
         return {}, entry
-    said = {key: value for key, value in entry.items() if key in ("reads", "beside", "whole_rows")}
+    said = {key: value for key, value in entry.items() if key in SAID}
     return said, {key: value for key, value in entry.items() if key not in said}
 
 
 def _edges(name: str, said: dict[str, Any], place: str) -> list[Edge]:
     """The edges to a layer, of what its table says."""
-    rows = said.get("whole_rows", False)
-    if not isinstance(rows, bool):
-        raise InputError(f"{place}: whole_rows must be true or false, got {shorten(rows)}")
     read = _layers_named(said.get("reads", []), f"{place}: reads")
     if len(read) > 2:
         raise InputError(
             f"{place}: reads names {len(read)} layers; a product has two operands, others beside"
         )
     beside = _layers_named(said.get("beside", []), f"{place}: beside")
-    operands = zip(read, (INPUT, WEIGHT), strict=False)
-    found = [Edge(source, name, operand, ROWS if rows else "") for source, operand in operands if source]
-    return [*found, *(Edge(source, name, BESIDE) for source in beside)]
+    named = [*zip(read, (INPUT, WEIGHT), strict=False), *((source, BESIDE) for source in beside)]
+    whole = _wholes(said, len(read), len(beside), place)
+    return [
+        Edge(source, name, operand, dims)
+        for (source, operand), dims in zip(named, whole, strict=True)
+        if source
+    ]
+
+
+def _wholes(said: dict[str, Any], read: int, beside: int, place: str) -> list[str]:
+    """What operators before a layer need whole of each layer that it reads, and then of each beside."""
+    rows, whole = said.get("whole_rows", False), said.get("whole", "")
+    if not isinstance(rows, bool):
+        raise InputError(f"{place}: whole_rows must be true or false, got {shorten(rows)}")
+    if isinstance(whole, list):
+        if len(whole) != read + beside:
+            raise InputError(
+                f"{place}: whole has {len(whole)} entries for {read + beside} layers of reads and beside"
+            )
+        return [_whole(one, place) for one in whole]
+    dims = _whole(whole, place)
+    each = "".join(dim for dim in EVERYTHING if dim in dims or (rows and dim in ROWS))
+    return [each] * read + [""] * beside
+
+
+def _whole(whole: object, place: str) -> str:
+    if whole == "everything":
+        return EVERYTHING
+    if not isinstance(whole, str) or set(whole) - set(EVERYTHING):
+        raise InputError(
+            f'{place}: whole must be "everything" or some of the dims {EVERYTHING}, got {shorten(whole)}'
+        )
+    return "".join(dim for dim in EVERYTHING if dim in whole)
 
 
 def _layers_named(value: object, what: str) -> list[str]:

@@ -115,6 +115,10 @@ def _show_staying(console: Console, proof: ChainProof) -> None:
         for place, layer in enumerate(program.chain.layers)
         if program.chain.readers_of(layer.name) and place not in program.tensors
     ]
+    for program in proof.programs:
+        for name, why in program.chain.also_read:
+            if program.chain.readers_of(name):
+                console.print(f"written off the chip in any case: {name} ({why})")
     if cannot:
         console.print(f"cannot stay, as it is not read whole and as it is made: {', '.join(cannot)}")
     if goes:

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import onnx
 import pytest
 import torch
 from torch import nn
 from torch.nn import functional
 
-from dse.core.edges import BESIDE, INPUT, ROWS, WEIGHT, Edge
+from dse.core.edges import BESIDE, EVERYTHING, INPUT, ROWS, WEIGHT, Edge
+from dse.core.layer import Layer
 from dse.optimum.chains.program import Program
 from dse.support.errors import InputError
 from tests.conftest import Dse
 from tests.workloads.onnx_cases import model, operator, written
 from workloads import from_torch, load
 from workloads.models.toml_file import network_toml
+from workloads.network import Network
 
 CHAIN = """
 name = "head"
+readers = "all"
 [[layers]]
 name = "queries"
 type = "GEMM"
@@ -69,9 +73,15 @@ def test_a_file_says_what_a_layer_reads_and_is_written_so_again(path: Path) -> N
     (chain,) = network.chains
     assert chain.names == ("queries", "keys", "scores", "sum")
     assert chain.times == 1
+    assert_written_again(network, path)
+
+
+def assert_written_again(network: Network, path: Path) -> None:
     again = path.with_name("again.toml")
     again.write_text(network_toml(network))
-    assert load(str(again)).edges == EDGES
+    read = load(str(again))
+    assert set(read.edges) == set(network.edges)
+    assert read.also_read == network.also_read
 
 
 @pytest.mark.parametrize(
@@ -82,6 +92,10 @@ def test_a_file_says_what_a_layer_reads_and_is_written_so_again(path: Path) -> N
         ('reads = "scores"', "reads = 3", "must be the name of a layer"),
         ('reads = "scores"', 'reads = ["scores", "keys", "queries"]', "has two operands"),
         ("whole_rows = true", "whole_rows = 1", "must be true or false"),
+        ("whole_rows = true", 'whole = "Q"', "or some of the dims BKYX"),
+        ("whole_rows = true", 'whole = ["K"]', "1 entries for 2 layers"),
+        ("whole_rows = true", "also_read = 3", "must say in words"),
+        ('readers = "all"', 'readers = "some"', "readers"),
     ],
 )
 def test_what_cannot_be_read_is_said(path: Path, old: str, new: str, said: str) -> None:
@@ -106,7 +120,88 @@ def test_edges_of_an_onnx_model_go_through_what_is_no_layer(tmp_path: Path) -> N
     )
     network = load(written(tmp_path / "head.onnx", made))
     q, k, s, o = (layer.name for layer in network.in_order)
-    assert set(network.edges) == {Edge(q, s), Edge(k, s, WEIGHT), Edge(s, o, INPUT, ROWS), Edge(q, o, BESIDE)}
+    assert set(network.edges) == {
+        Edge(q, s),
+        Edge(k, s, WEIGHT, EVERYTHING),
+        Edge(s, o, INPUT, ROWS),
+        Edge(q, o, BESIDE),
+    }
+    assert network.also_read == ((o, "an output of the model"),)
+
+
+def test_a_file_says_what_else_reads_and_what_is_needed_whole(path: Path) -> None:
+    path.write_text(
+        CHAIN.replace("whole_rows = true", 'whole = ["YK", "everything"]\nalso_read = "an output"')
+    )
+    network = load(str(path))
+    assert network.also_read == (("sum", "an output"),)
+    assert network.edges[2:] == (Edge("scores", "sum", INPUT, "KY"), Edge("queries", "sum", BESIDE, "BKYX"))
+    assert_written_again(network, path)
+
+
+def test_nothing_stays_of_a_file_that_does_not_say_all_readers(path: Path) -> None:
+    path.write_text(CHAIN.replace('readers = "all"\n', ""))
+    network = load(str(path))
+    assert network.edges == EDGES
+    assert {name for name, _ in network.also_read} == {"queries", "keys", "scores"}
+    assert "does not say readers" in network.also_read[0][1]
+
+
+def test_a_network_of_edges_alone_does_not_know_what_else_reads() -> None:
+    layers = [Layer.gemm(4, 4, 4, name=name) for name in "ab"]
+    assert Network.of("n", "here", layers, edges=[Edge("a", "b")]).also_read[0][0] == "a"
+    assert Network.of("n", "here", layers, edges=[Edge("a", "b")], also_read=()).also_read == ()
+    with pytest.raises(InputError, match="also_read"):
+        Network.of("n", "here", layers, also_read=[("c", "?")])
+
+
+CONV_B = operator("Conv", "a w3", "b", name="b", pads=[1] * 4)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "elsewhere"),
+    [
+        ([CONV_B, operator("Concat", "a b", "y", axis=1)], "Concat"),
+        ([CONV_B, operator("Relu", "a", "y")], "an output"),
+        ([CONV_B, operator("Split", "a", "p q", num_outputs=2, axis=1),
+          operator("Add", "p q", "s"), operator("Conv", "s w4", "z", name="d")], "Add"),
+    ],
+)  # fmt: skip
+def test_an_onnx_model_says_all_that_reads_a_layers_output(
+    tmp_path: Path, nodes: list[onnx.NodeProto], elsewhere: str
+) -> None:
+    first = operator("Conv", "x w1", "a", name="a")
+    made = model(first, *nodes, x=[1, 4, 8, 8], w1=[8, 4, 1, 1], w3=[8, 8, 3, 3], w4=[4, 4, 1, 1])
+    network = load(written(tmp_path / "net.onnx", made))
+    assert elsewhere in dict(network.also_read)["a"]
+    assert_written_again(network, tmp_path / "net.onnx")
+
+
+def test_a_body_of_if_that_reads_a_tensor_from_outside_is_a_reader(tmp_path: Path) -> None:
+    inner = onnx.helper.make_graph(
+        [operator("Sqrt", "a", "t")],
+        "then",
+        [],
+        [onnx.helper.make_tensor_value_info("t", onnx.TensorProto.FLOAT, None)],
+    )
+    made = model(
+        operator("Conv", "x w1", "a", name="a"),
+        operator("If", "c", "i", then_branch=inner, else_branch=inner),
+        operator("Conv", "a w3", "b", name="b", pads=[1] * 4),
+        x=[1, 4, 8, 8],
+        w1=[8, 4, 1, 1],
+        w3=[8, 8, 3, 3],
+        c=[1],
+    )
+    made.graph.input[-1].type.tensor_type.elem_type = onnx.TensorProto.BOOL
+    network = load(written(tmp_path / "if.onnx", made))
+    assert dict(network.also_read)["a"] == "If reads it, which is left out"
+
+
+def test_a_decoder_writes_its_keys_and_values_and_an_encoder_does_not() -> None:
+    assert [name for name, _ in load("llama3-8b@prefill=256").also_read] == ["k_proj", "v_proj"]
+    assert [name for name, _ in load("deepseek-v3").also_read] == ["kv_a_proj"]
+    assert load("bert-large").also_read == load("bert_base").also_read == ()
 
 
 class Block(nn.Module):
@@ -131,6 +226,7 @@ def test_edges_of_a_torch_module_go_through_what_is_no_layer() -> None:
         Edge(scores, context, INPUT, ROWS),
         Edge(down, context, WEIGHT),
     }
+    assert network.also_read == ((context, "an output of the model, or a state that it keeps"),)
 
 
 def test_a_transformer_is_a_chain_run_once_a_block() -> None:

@@ -36,15 +36,15 @@ class Collected:
     _names: dict[str, int] = field(default_factory=dict)
     """The names that are taken, each with the last number that was put behind it."""
 
-    def add(self, name: str, operator: str, layers: Sequence[Layer]) -> list[str]:
-        """The layers of an operator, named after it, or after what it is if it has no name: their names."""
+    def add(self, name: str, operator: str, layers: Sequence[Layer]) -> list[Layer]:
+        """The layers of an operator, named after it, or after what it is if it has no name."""
         name = _plain(name) or operator
         # Behind a colon, a number is a layer's place.
         name = f"{operator}.{name}" if INDEX.fullmatch(name) else name
         for part, layer in enumerate(layers):
             own = layer.name or (str(part) if len(layers) > 1 else "")
             self.layers.append(replace(layer, name=self._free(f"{name}.{own}" if own else name)))
-        return [layer.name for layer in self.layers[len(self.layers) - len(layers) :]]
+        return self.layers[len(self.layers) - len(layers) :]
 
     def leave_out(self, operator: str, macs: int | None, reason: str = NO_SUM) -> None:
         """An operator that is no layer."""
@@ -66,7 +66,8 @@ class Collected:
                 f"{source}: it has no convolution and no matrix product that can be mapped; it has {seen}"
             )
         unknown_first = sorted(entries, key=lambda one: (one.macs is not None, -(one.macs or 0), -one.count))
-        return Network.of(name, source, self.layers, unknown_first, self.traced.edges)
+        edges, also_read = self.traced.edges, self.traced.also_read
+        return Network.of(name, source, self.layers, unknown_first, edges, also_read)
 
     def _free(self, name: str) -> str:
         """The name, with a number behind it if another layer has it."""

@@ -18,6 +18,7 @@ from workloads.models.collected import Collected
 from workloads.models.onnx_functions import functions_written_out
 from workloads.models.onnx_operators import Node, read_node
 from workloads.models.onnx_shapes import MAX_VALUES, shapes_of
+from workloads.models.traced import Traced
 from workloads.network import Network
 
 if TYPE_CHECKING:
@@ -58,9 +59,12 @@ def _read(
     _drop_weights(model.graph)
     _set_inputs(model.graph, dict(inputs), where, path)
     nodes = [node for node in model.graph.node if node.op_type != "Constant"]
-    shapes, found = shapes_of(model, where, as_saved=not inputs), Collected()
+    outputs = [value.name for value in model.graph.output]
+    shapes = shapes_of(model, where, as_saved=not inputs)
+    found = Collected(traced=Traced(shapes.get))
     for node in nodes:
         _read_operator(Node(node, shapes), found, where)
+    found.traced.lost(outputs, "an output of the model")
     with within(where, path):
         return found.network(Path(path).stem, path)
 

@@ -5,7 +5,7 @@ Names and attributes are those of the standard (onnx.ai/onnx/operators), for all
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -15,9 +15,10 @@ from dse.core.layer import Layer
 from dse.support.errors import InputError
 from workloads.models.collected import Collected, NoLayerError
 from workloads.models.convolutions import Steps, convolution, transposed
+from workloads.models.onnx_free import need_of
 from workloads.models.onnx_shapes import STANDARD
 from workloads.models.products import attention, einsum, product, recurrent
-from workloads.models.traced import ATTENTION
+from workloads.models.traced import ATTENTION, convolved_axes, product_axes
 
 if TYPE_CHECKING:
     import onnx
@@ -56,6 +57,11 @@ class Node:
         """The shape of the first output; InputError if it is not known."""
         return self._shape(self.proto.output[0], "the output")
 
+    @property
+    def reads(self) -> list[str]:
+        """All tensors that it reads, and those that graphs which are attributes of it may read."""
+        return [name for name in (*self.proto.input, *_inner(self.proto)) if name]
+
     def given(self, place: int) -> bool:
         """Whether there is an input at a place."""
         return len(self.proto.input) > place and bool(self.proto.input[place])
@@ -70,22 +76,50 @@ class Node:
         return self.shapes[name]
 
 
+def _inner(proto: onnx.NodeProto) -> Iterator[str]:
+    """The names that are read in graphs that are attributes of an operator."""
+    for attribute in proto.attribute:
+        for graph in (attribute.g, *attribute.graphs):
+            for node in graph.node:
+                yield from (*node.input, *_inner(node))
+            yield from (output.name for output in graph.output)
+
+
 def read_node(node: Node, found: Collected) -> None:
     """Add the operator's layers to what was found, or say that it is left out."""
-    operator = node.operator
+    operator, traced = node.operator, found.traced
     try:
         if operator in OPERATORS:
-            names = found.add(node.proto.name, node.proto.op_type, OPERATORS[operator](node))
-            found.traced.layers(names, _operands(node), node.proto.output)
-        elif node.proto.domain not in STANDARD:
+            layers = found.add(node.proto.name, node.proto.op_type, OPERATORS[operator](node))
+            operands, outputs = _operands(node), [name for name in node.proto.output if name]
+            traced.layers(layers, operands, node.reads, outputs, _axes(node, layers), operator)
+            if operator == "Attention" and len(outputs) > 1:
+                cached = [operands["key"], operands["value"]]
+                traced.lost(cached, "the cache of keys and values outlives the run")
+            return
+        if node.proto.domain not in STANDARD:
             raise NoLayerError("an operator beyond the standard, which is not read")
-        elif operator in UNREAD:
+        if operator in UNREAD:
             raise NoLayerError(UNREAD[operator])
-        else:
-            found.leave_out(operator, 0)
-            found.traced.passes(operator, node.proto.input, node.proto.output)
+        need = need_of(node)
+        if need is None:
+            raise NoLayerError("an operator of the standard that is not known here")
+        found.leave_out(operator, 0)
+        traced.passes(operator, need, node.reads, [name for name in node.proto.output if name])
     except NoLayerError as error:
         found.leave_out(operator, error.macs, error.reason)
+        traced.lost(node.reads, f"{operator} reads it, which is left out")
+
+
+def _axes(node: Node, layers: Sequence[Layer]) -> tuple[str, ...]:
+    """The dims of a layer's output on each axis of the operator's, () where they are not known."""
+    if len(layers) != 1 or node.proto.output[0] not in node.shapes:
+        return ()
+    if node.operator in ("Conv", "ConvInteger", "QLinearConv"):
+        return convolved_axes(layers[0], len(node.output()))
+    if node.operator in ("MatMul", "MatMulInteger", "QLinearMatMul", "Gemm"):
+        return product_axes(layers[0], node.output())
+    return ()
 
 
 def _operands(node: Node) -> dict[str, str]:
@@ -208,6 +242,11 @@ BODY = "what its body does is not read"
 OTHER_SUM = "sums products in a way that is no convolution and no matrix product"
 UNREAD = {
     **dict.fromkeys(("If", "Loop", "Scan", "SequenceMap"), BODY),
-    **dict.fromkeys(("DFT", "STFT", "Det", "MelWeightMatrix"), OTHER_SUM),
+    **dict.fromkeys(("DFT", "STFT", "Det", "MelWeightMatrix", "AffineGrid"), OTHER_SUM),
+    **dict.fromkeys(("LinearAttention", "CausalConvWithState"), "keeps a state, and is no layer here"),
+    **dict.fromkeys(
+        ("LinearClassifier", "LinearRegressor", "SVMClassifier", "SVMRegressor"),
+        "has its coefficients as attributes, which are not read",
+    ),
 }
 """The standard operators that do, or may do, multiply-accumulates, and are no layers."""

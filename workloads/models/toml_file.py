@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
-from dse.core.edges import BESIDE, INPUT, WEIGHT, Edge
+from dse.core.edges import BESIDE, EVERYTHING, INPUT, WEIGHT, Edge
 from dse.core.layer import DIMS, NO_STEPS, Layer
 from dse.support.toml import toml_value
 from workloads.network import Network
@@ -18,8 +18,9 @@ def network_toml(network: Network) -> str:
     head = [f"name = {toml_value(network.name)}", f"source = {toml_value(network.source)}"]
     groups: dict[Layer, list[Layer]] = {}
     if network.edges:
+        head.append('readers = "all"')
         tables = [
-            _table("layers", _entry([layer]) | _read(layer.name, network.edges)) for layer in network.in_order
+            _table("layers", _entry([layer]) | _read(layer.name, network)) for layer in network.in_order
         ]
     else:
         for layer in (layer for group in network.wholes for layer in group):
@@ -45,16 +46,27 @@ def _entry(alike: list[Layer]) -> dict[str, Any]:
     return {"name": layer.name, **dict(_sizes(layer)), **{key: n for key, n in counts.items() if n > 1}}
 
 
-def _read(name: str, edges: Sequence[Edge]) -> dict[str, Any]:
-    """What a layer reads, as its table says it."""
-    mine = [edge for edge in edges if edge.reader == name]
-    by_operand = {edge.operand: edge.source for edge in mine}
-    read = [by_operand.get(INPUT, ""), by_operand[WEIGHT]] if WEIGHT in by_operand else []
-    read = read or ([by_operand[INPUT]] if INPUT in by_operand else [])
-    beside = [edge.source for edge in mine if edge.operand == BESIDE]
-    found: dict[str, Any] = {"reads": read[0] if len(read) == 1 else read} if read else {}
-    found |= {"beside": beside} if beside else {}
-    return found | ({"whole_rows": True} if any(edge.whole_rows for edge in mine) else {})
+def _read(name: str, network: Network) -> dict[str, Any]:
+    """What a layer reads, and what else reads it, as its table says it."""
+    mine = {edge.operand: edge for edge in network.edges if edge.reader == name and edge.operand != BESIDE}
+    read = [mine.get(operand) for operand in ((INPUT, WEIGHT) if WEIGHT in mine else mine)]
+    beside = [edge for edge in network.edges if edge.reader == name and edge.operand == BESIDE]
+    sources = [edge.source if edge else "" for edge in read]
+    found: dict[str, Any] = {"reads": sources[0] if len(read) == 1 else sources} if read else {}
+    found |= {"beside": [edge.source for edge in beside]} if beside else {}
+    whole = [_whole(edge) for edge in (*read, *beside)]
+    alike = set(whole[: len(read)])
+    if len(alike) == 1 and not any(whole[len(read) :]):
+        found |= {"whole": whole[0]} if whole[0] else {}
+    elif any(whole):
+        found["whole"] = whole
+    also_read = dict(network.also_read)
+    return found | ({"also_read": also_read[name]} if name in also_read else {})
+
+
+def _whole(edge: Edge | None) -> str:
+    whole = edge.whole if edge else ""
+    return "everything" if whole == EVERYTHING else whole
 
 
 def _sizes(layer: Layer) -> Iterator[tuple[str, Any]]:

@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from dse.support.errors import InputError, exception_text, format_exception, one_line
 from workloads.models.collected import Collected, NoLayerError
+from workloads.models.torch_free import need_of
 from workloads.models.torch_operators import BODY, OPERATORS, OTHER_SUMS, Call
+from workloads.models.traced import ALL, Traced
 from workloads.network import Network
 
 if TYPE_CHECKING:
@@ -48,8 +50,11 @@ def from_torch(
         why = exception_text(error) if isinstance(error, SystemExit) else one_line(str(error))[:300]
         why = why or type(error).__name__
         raise InputError(f"torch.export cannot trace {name}: {why}") from None
-    found = Collected()
+    found = Collected(traced=Traced(_shape))
     _read_graph(program.graph_module, found, name)
+    for node in program.graph_module.graph.nodes:
+        if node.op == "output":
+            found.traced.lost(node.all_input_nodes, "an output of the model, or a state that it keeps")
     return found.network(name, f"torch module {name}")
 
 
@@ -67,6 +72,14 @@ def _quiet() -> Iterator[None]:
         logging.disable(disabled)
 
 
+def _shape(node: Any) -> tuple[int, ...] | None:
+    """The shape of what an operator makes, of the first if there are several; None if it is not known."""
+    made = getattr(node, "meta", {}).get("val")
+    first = made if hasattr(made, "shape") else next(iter(made or ()), None)
+    sizes = tuple(getattr(first, "shape", ("?",)))
+    return sizes if all(isinstance(size, int) for size in sizes) else None
+
+
 def _read_graph(graph: torch.fx.GraphModule, found: Collected, name: str) -> None:
     for node in graph.graph.nodes:
         # What has no schema is Python's own, as to take the second of two outputs.
@@ -74,7 +87,8 @@ def _read_graph(graph: torch.fx.GraphModule, found: Collected, name: str) -> Non
             if hasattr(node.target, "_schema"):
                 _read_call(Call(node, name), found)
             elif getattr(node.target, "__name__", "") == "getitem":
-                found.traced.passes("getitem", node.all_input_nodes, [node])
+                first = len(node.args) > 1 and node.args[1] == 0
+                found.traced.passes("getitem", () if first else ALL, node.all_input_nodes, [node])
             elif hasattr(node.target, "namespace"):
                 _read_wrapper(graph, node, found, name)
 
@@ -82,6 +96,7 @@ def _read_graph(graph: torch.fx.GraphModule, found: Collected, name: str) -> Non
 def _read_wrapper(graph: torch.fx.GraphModule, node: torch.fx.Node, found: Collected, name: str) -> None:
     """An operator that runs other graphs."""
     operator = getattr(node.target, "__name__", str(node.target))
+    found.traced.lost(node.all_input_nodes, f"{operator} reads it, in a graph of its own")
     if operator not in WRAPPERS:
         found.leave_out(operator, None, BODY)
         return
@@ -94,15 +109,16 @@ def _read_call(call: Call, found: Collected) -> None:
     operator = call.operator
     try:
         if operator in OPERATORS:
-            names = found.add(call.name, operator.partition("::")[2], OPERATORS[operator](call))
-            found.traced.layers(names, call.operands, [call.node])
+            layers = found.add(call.name, operator.partition("::")[2], OPERATORS[operator](call))
+            reads = call.node.all_input_nodes
+            found.traced.layers(layers, call.operands, reads, [call.node], call.axes(layers), operator)
         elif not operator.startswith(("aten::", "prims::")):
             raise NoLayerError("an operator beyond torch's own, which is not read")
         else:
             _leave_out(call, found)
-            found.traced.passes(operator, call.node.all_input_nodes, [call.node])
     except NoLayerError as error:
         found.leave_out(operator, error.macs, error.reason)
+        found.traced.lost(call.node.all_input_nodes, f"{operator} reads it, which is left out")
     except InputError as error:
         raise InputError(f"{call.place}: {error}") from None
     except Exception as error:  # arguments that another version of torch has otherwise
@@ -121,6 +137,12 @@ def _leave_out(call: Call, found: Collected) -> None:
             flops = math.nan
         macs = None if math.isnan(flops) else int(flops) // 2
         raise NoLayerError("an operator that is not read", macs)
+    need = need_of(call)
     if call.operator.partition("::")[2].lstrip("_").startswith(OTHER_SUMS):
         raise NoLayerError("sums products in a way that is no convolution and no matrix product")
+    if need is None:
+        raise NoLayerError("an operator that is not known here")
     found.leave_out(call.operator, 0)
+    changed = call.node.args[:1] if call.operator.endswith("_") else ()
+    reads = call.node.all_input_nodes
+    found.traced.passes(call.operator, need, reads, [call.node, *changed])

@@ -15,7 +15,7 @@ from dse.core.layer import Layer
 from dse.support.errors import InputError
 from workloads.models.convolutions import Steps, convolution, transposed
 from workloads.models.products import attention, einsum, product, recurrent
-from workloads.models.traced import ATTENTION
+from workloads.models.traced import ATTENTION, convolved_axes, product_axes
 
 if TYPE_CHECKING:
     import torch
@@ -76,6 +76,17 @@ class Call:
         left = next((given[name] for name in LEFT if name in given), None)
         right = next((given[name] for name in RIGHT if name in given), None)
         return {INPUT: left, WEIGHT: right}
+
+    def axes(self, layers: Sequence[Layer]) -> tuple[str, ...]:
+        """The dims of a layer's output on each axis of the operator's, () where they are not known."""
+        name, made = self.operator.partition("::")[2], self.value(self.node)
+        if len(layers) != 1 or not hasattr(made, "shape") or self.arguments.get("transposed"):
+            return ()
+        if name in ("conv1d", "conv2d", "conv3d", "convolution", "_convolution"):
+            return convolved_axes(layers[0], len(made.shape))
+        if name in ("linear", "mm", "bmm", "matmul", "addmm", "baddbmm"):
+            return product_axes(layers[0], tuple(made.shape))
+        return ()
 
     def __getitem__(self, name: str) -> Any:
         return self.arguments[name]
