@@ -61,7 +61,7 @@ def _read(
     nodes = [node for node in model.graph.node if node.op_type != "Constant"]
     outputs = [value.name for value in model.graph.output]
     shapes = shapes_of(model, where, as_saved=not inputs)
-    found = Collected(traced=Traced(shapes.get))
+    found = Collected(traced=Traced(lambda tensor: shapes.get(str(tensor))))
     for node in nodes:
         _read_operator(Node(node, shapes), found, where)
     found.traced.lost(outputs, "an output of the model")

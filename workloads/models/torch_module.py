@@ -10,7 +10,7 @@ import io
 import logging
 import math
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dse.support.errors import InputError, exception_text, format_exception, one_line
@@ -143,6 +143,7 @@ def _leave_out(call: Call, found: Collected) -> None:
     if need is None:
         raise NoLayerError("an operator that is not known here")
     found.leave_out(call.operator, 0)
-    changed = call.node.args[:1] if call.operator.endswith("_") else ()
-    reads = call.node.all_input_nodes
+    reads: list[Hashable] = list(call.node.all_input_nodes)
+    # What it changes in place is from here on what it makes.
+    changed = reads[:1] if call.operator.endswith("_") else []
     found.traced.passes(call.operator, need, reads, [call.node, *changed])

@@ -60,10 +60,10 @@ class Part:
         if len(before) != len(after):
             return None
         changed = {place for place, (one, two) in enumerate(zip(before, after, strict=True)) if one != two}
-        whole = changed if need == CHANGED else {place % len(before) for place in need}  # type: ignore[operator]
+        whole = changed if isinstance(need, str) else {place % len(before) for place in need}
         if changed - whole:
             return None
-        return self.needing("".join(self.axes[place] for place in whole))
+        return self.needing("".join(self.axes[place] for place in sorted(whole)))
 
     def _reordered(self, before: Shape, after: Shape) -> Part | None:
         """Other dims over the same elements: those of 1 come and go, those before the last may be joined."""

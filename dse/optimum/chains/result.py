@@ -107,7 +107,7 @@ class ChainProof:
         return {
             "layers": list(chain.names),
             "times": chain.times,
-            "also_read": {name: why for name, why in chain.also_read},
+            "also_read": dict(chain.also_read),
             "could_stay": {chain.names[one.maker]: one.words for one in tensors},
         }
 
