@@ -20,6 +20,7 @@ and `dse --help` the commands.
 
 `search` gives a Result, `certify` a Certificate that `verify` checks, `compare` a Comparison, and
 `codesign(network, "space.toml")` a Codesign: the best machine for a network, with its mappings and the proof.
+`execute_schedule` runs what `dse certify --chains --out` has written.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from dse.optimum import certify, verify
     from dse.optimum.codesign import codesign
     from dse.optimum.codesign.result import Codesign
+    from dse.optimum.executor import RefusedError, execute_schedule
     from dse.report.comparing import Comparison, compare
     from dse.search.api import Result, search
     from dse.support.errors import InputError
@@ -58,10 +60,12 @@ _HOMES = {
     "MappingBatch": "dse.domains.clustered.mapping",
     "MappingSpace": "dse.domains.clustered.space.mapping_space",
     "Problem": "dse.domains.clustered.problem",
+    "RefusedError": "dse.optimum.executor",
     "Result": "dse.search.api",
     "certify": "dse.optimum",
     "codesign": "dse.optimum.codesign",
     "compare": "dse.report.comparing",
+    "execute_schedule": "dse.optimum.executor",
     "load_accelerator": "dse.domains.clustered.accelerator",
     "make_problem": "dse.core.domains",
     "search": "dse.search.api",
@@ -81,10 +85,12 @@ __all__ = [
     "MappingBatch",
     "MappingSpace",
     "Problem",
+    "RefusedError",
     "Result",
     "certify",
     "codesign",
     "compare",
+    "execute_schedule",
     "load_accelerator",
     "make_problem",
     "search",

@@ -2,7 +2,7 @@
 
 name = "tiny"
 source = "optional: where the sizes come from"
-readers = "all"             # optional: what is said of who reads what is all; else nothing stays on chip
+readers = "all"             # optional: "some" if tables do not say all that reads a layer's output
 [[layers]]                  # as dse.core.layer.Layer.from_dict takes it
 name = "conv1"              # optional: "layer0" for the first entry, and so on
 type = "CONV"
@@ -19,6 +19,9 @@ layer needs that of what it reads as a whole, such as a softmax over rows (`whol
 some of B (samples, heads), K (columns, channels), Y and X (rows and columns of places), or "everything"; a
 list has an entry for each layer of `reads` and then of `beside`.
 `also_read = "an output of the model"` says what else reads a layer's output: it is written off the chip.
+
+A file says all readers, but for one with `readers = "some"`, or one made of a model that says nothing of
+`readers`, as earlier versions made them: then what else reads a layer's output is not known, and none stays.
 """
 
 from __future__ import annotations
@@ -53,7 +56,7 @@ class _NetworkFile(Schema):
     name: Annotated[str, LINE]
     layers: Annotated[list[Any], Limits("one or more [[layers]] tables", min_length=1)]
     source: Annotated[str | None, LINE] = None
-    readers: Literal["all"] | None = None
+    readers: Literal["all", "some"] | None = None
     left_out: list[_LeftOutEntry] = field(default_factory=list)
 
 
@@ -67,8 +70,9 @@ def read_network(path: str, convention: str) -> Network:
     elsewhere: dict[str, str] = {}
     layers = _named(file.layers, where, edges, elsewhere)
     left_out = [LeftOut(**vars(entry)) for entry in file.left_out]
-    if file.readers is None:
-        why = f'{name} does not say readers = "all"'
+    made_of_model = source.lower().endswith(".onnx") or source.startswith("torch module ")
+    if file.readers == "some" or (file.readers is None and made_of_model):
+        why = "the file says some of its readers" if file.readers else "the file does not say all its readers"
         elsewhere = {edge.source: elsewhere.get(edge.source, why) for edge in edges} | elsewhere
     with within(where):
         network = Network.of(name, source, layers, left_out, edges, elsewhere.items())

@@ -22,7 +22,6 @@ from workloads.network import Network
 
 CHAIN = """
 name = "head"
-readers = "all"
 [[layers]]
 name = "queries"
 type = "GEMM"
@@ -95,7 +94,7 @@ def assert_written_again(network: Network, path: Path) -> None:
         ("whole_rows = true", 'whole = "Q"', "or some of the dims BKYX"),
         ("whole_rows = true", 'whole = ["K"]', "1 entries for 2 layers"),
         ("whole_rows = true", "also_read = 3", "must say in words"),
-        ('readers = "all"', 'readers = "some"', "readers"),
+        ('name = "head"', 'name = "head"\nreaders = "few"', "readers"),
     ],
 )
 def test_what_cannot_be_read_is_said(path: Path, old: str, new: str, said: str) -> None:
@@ -139,12 +138,14 @@ def test_a_file_says_what_else_reads_and_what_is_needed_whole(path: Path) -> Non
     assert_written_again(network, path)
 
 
-def test_nothing_stays_of_a_file_that_does_not_say_all_readers(path: Path) -> None:
-    path.write_text(CHAIN.replace('readers = "all"\n', ""))
+@pytest.mark.parametrize("line", ['readers = "some"', 'source = "old.onnx"', 'source = "torch module Net"'])
+def test_nothing_stays_of_a_file_that_may_not_say_all_readers(path: Path, line: str) -> None:
+    path.write_text(CHAIN.replace('name = "head"', f'name = "head"\n{line}'))
     network = load(str(path))
     assert network.edges == EDGES
     assert {name for name, _ in network.also_read} == {"queries", "keys", "scores"}
-    assert "does not say readers" in network.also_read[0][1]
+    assert "of its readers" in network.also_read[0][1] or "all its readers" in network.also_read[0][1]
+    assert_written_again(network, path)
 
 
 def test_a_network_of_edges_alone_does_not_know_what_else_reads() -> None:

@@ -18,6 +18,7 @@ from dse.optimum.chains.check_bound import Bound, Moments, line_floor, operands,
 from dse.optimum.chains.check_tiles import needs
 from dse.optimum.chains.result import ChainProof, Schedule, Shared
 from dse.optimum.chains.tilings import Move
+from dse.optimum.executor import Machine, executed_check
 
 ROUNDED = 1e-9
 MAX_TURNS = 4
@@ -36,7 +37,17 @@ def check_chain(proof: ChainProof, residence: Residence) -> tuple[Check, ...]:
         _room(proof, proof.best, residence, parts),
         _cost(proof, proof.best, residence),
         _bound(proof, residence, parts),
+        _executed(proof),
     )
+
+
+def _executed(proof: ChainProof) -> Check:
+    """The schedule is run as it is printed, by what the network's source says of who reads what."""
+    chains = [program.chain for program in proof.programs]
+    sizes = {layer: one for program in proof.programs for layer, one in program.sizes.items()}
+    nothing = {"W": 0, "I": 0, "O": 0}
+    sizes = {layer: sizes.get(layer, nothing) for chain in chains for layer in chain.layers}
+    return executed_check(chains, proof.to_dict(), Machine(proof.home.room if proof.home else 0, sizes))
 
 
 def _phases(proof: ChainProof, residence: Residence) -> Check:

@@ -10,7 +10,7 @@ from dse.core.certificate import BOUNDED, OPTIMAL, Certificate, Incumbent, gap_b
 from dse.core.problem import AnyProblem
 from dse.core.residence import Home, Phase
 from dse.optimum.chains.program import Program
-from dse.optimum.chains.tilings import Group, Tiling
+from dse.optimum.chains.tilings import Group, Tiling, is_product
 
 
 @dataclass(frozen=True)
@@ -91,6 +91,7 @@ class ChainProof:
             "status": self.status,
             "lower_bound": self.lower_bound,
             "gap": self.gap,
+            "turns": [turn for program in self.programs for turn in _turns(program)],
             "stays": list(self.best.staying) if self.best else None,
             "totals": self.best.totals() if self.best else None,
             "layer_by_layer": self.alone.totals() if self.alone else None,
@@ -121,10 +122,24 @@ def gain(alone: Schedule | None, best: Schedule | None, objective: str) -> dict[
     return found | {"objective": alone.loss / best.loss}
 
 
+def _turns(program: Program) -> list[list[str]]:
+    """The layers that are run turn by turn."""
+    names = program.chain.names
+    blocks = sorted({(start, end) for start, end in program.turns if start < end})
+    return [list(names[start : end + 1]) for start, end in blocks]
+
+
 def _shared(one: Shared) -> dict[str, Any]:
     tiling = one.tiling
+    names = [layer.name for layer in one.group.layers]
+    moves = [
+        {"layer": names[move.place], "tensor": move.tensor, "words": move.words, "count": move.count}
+        for move in tiling.moves
+    ]
     return {
-        "layers": [layer.name for layer in one.group.layers],
+        "layers": names,
+        "kind": "tiles" if all(map(is_product, one.group.layers)) else "lines",
+        "moves": moves,
         "count": one.count,
         "rows": tiling.rows,
         "columns": list(tiling.columns),
@@ -132,7 +147,7 @@ def _shared(one: Shared) -> dict[str, Any]:
         "held": list(tiling.held),
         "energy_nj": one.joules * 1e9,
         "cycles": one.cycles,
-        "runs": [_run(run) for run in one.runs],
+        "runs": [_run(run) | {"part": run.phase.layer.to_dict()} for run in one.runs],
     }
 
 

@@ -19,6 +19,7 @@ from dse.optimum.chains.result import ChainProof, Run, Schedule, Shared
 from dse.optimum.chains.sharing import Sharing
 from dse.optimum.chains.tilings import Group
 from dse.optimum.chains.whole import Path, Settling, phase_of
+from dse.optimum.executor import Machine, execute_chain, small
 from dse.optimum.lines import Choice, Closed, Line, LineSearch
 from dse.support.errors import InputError
 
@@ -39,7 +40,7 @@ def certify_chains(
     gives each layer's problem, `prove` proves one. Energy and latency are sums over layers: layers do not
     overlap. A product of both is closed by lines, as a network's total is. Once the time is `over`, each
     layer has its first proof all the same, and what is known by then is returned. InputError for another
-    objective.
+    objective. The schedule is executed, if its chain is small: RefusedError where it cannot be.
     """
     began = time.perf_counter()
     problems = {layer: make(layer) for chain in chains for layer in chain.layers}
@@ -59,7 +60,27 @@ def certify_chains(
         found = _product(work, objective)
     else:
         found = _sum(work, objective.name)
+    _see_that_it_runs(found)
     return replace(found, seconds=time.perf_counter() - began)
+
+
+def machine_of(proof: ChainProof) -> Machine:
+    """What an execution of the proof's schedule has to know of the hardware."""
+    sizes = {layer: one for program in proof.programs for layer, one in program.sizes.items()}
+    if proof.home is None:
+        nothing = {"W": 0, "I": 0, "O": 0}
+        sizes = {layer: nothing for program in proof.programs for layer in program.chain.layers}
+    return Machine(proof.home.room if proof.home else 0, sizes)
+
+
+def _see_that_it_runs(proof: ChainProof) -> None:
+    """Execute the schedules of small chains; those of larger ones `check_chain` does. RefusedError if not."""
+    if proof.best is None:
+        return
+    schedule, machine = proof.to_dict(), machine_of(proof)
+    for program in proof.programs:
+        if len(program.chain.layers) > 1 and small(program.chain):
+            execute_chain(program.chain, schedule, machine)
 
 
 def refuse_objective(text: str) -> Objective:

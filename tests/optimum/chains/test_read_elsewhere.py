@@ -19,6 +19,7 @@ from dse.optimum.chains.check import check_chain
 from dse.optimum.chains.program import Program
 from dse.optimum.chains.result import ChainProof
 from dse.optimum.chains.solve import certify_chains
+from dse.optimum.executor import RefusedError
 from tests.optimum.chains.small_chains import prove
 
 PIXELS = 32 * 32
@@ -148,5 +149,9 @@ def test_a_home_that_need_not_keep_outputs_keeps_no_copy() -> None:
 
 def test_faults_of_the_solver_are_seen_by_its_checks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Program, "written", {})
-    with pytest.raises(AssertionError, match=r"7\.5776e-05 of 4\.3008e-05"):
-        proven(PLAIN, [Edge("a", "b"), Edge("b", "c")], (("a", "an output of the model"),))
+    elsewhere = (("a", "an output of the model"),)
+    with pytest.raises(RefusedError, match="of a are never written off the chip: an output of the model"):
+        proven(PLAIN, [Edge("a", "b"), Edge("b", "c")], elsewhere)
+    monkeypatch.setattr("dse.optimum.chains.solve.small", lambda chain: False)
+    with pytest.raises(AssertionError, match=r"never written off the chip"):
+        proven(PLAIN, [Edge("a", "b"), Edge("b", "c")], elsewhere)
