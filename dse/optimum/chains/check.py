@@ -148,7 +148,7 @@ def _room(proof: ChainProof, best: Schedule, residence: Residence, parts: Parts)
         for layer, alive in moments:
             need = sum(words for maker, words in alive.items() if maker in staying)
             if chain.names[layer] not in runs:
-                wrong += _in_a_group(best, chain, layer, staying, need)
+                wrong += _in_a_group(best, chain, layer, staying, moments)
                 continue
             run = runs[chain.names[layer]]
             if need > run.phase.taken or (proof.home and need > proof.home.room):
@@ -160,14 +160,22 @@ def _room(proof: ChainProof, best: Schedule, residence: Residence, parts: Parts)
     return Check("what stays has its room", not wrong, "; ".join(wrong[:3]) or f"at most {most:,} taken")
 
 
-def _in_a_group(best: Schedule, chain: Chain, layer: int, staying: set[int], need: int) -> list[str]:
-    """What is wrong with the group that a layer is in, of what stays outside of it."""
+def _in_a_group(best: Schedule, chain: Chain, layer: int, staying: set[int], moments: Moments) -> list[str]:
+    """What is wrong with the group that a layer is in, of what stays outside of it.
+
+    Its layers take turns: what is alive at any of them is alive at all.
+    """
     name = chain.names[layer]
     found = [one for one in best.shared if name in (layer.name for layer in one.group.layers)]
     if len(found) != 1:
         return [f"{name}: run in {len(found)} groups"]
     group = found[0].group
     names = [one.name for one in group.layers]
+    alive: dict[int, int] = {}
+    for at, words in moments:
+        if chain.names[at] in names:
+            alive |= {maker: max(alive.get(maker, 0), count) for maker, count in words.items()}
+    need = sum(words for maker, words in alive.items() if maker in staying)
     held, place = operands(chain, layer, staying), names.index(name)
     said = {"W"} if place in group.weights else set()
     said |= {"I"} if place == 0 and group.reads else set()

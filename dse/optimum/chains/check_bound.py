@@ -155,10 +155,12 @@ class Bound:
         here = sorted(new)
         for mask in range(2 ** len(here)):
             now = staying | {one for bit, one in enumerate(here) if mask >> bit & 1}
-            taken = max(
-                sum(words for maker, words in self.need[at].items() if maker in now)
-                for at in range(layer, end + 1)
-            )
+            # The layers of a group take turns: all that is alive at any of them is there at once.
+            alive: dict[int, int] = {}
+            for at in range(layer, end + 1):
+                for maker, words in self.need[at].items():
+                    alive[maker] = max(alive.get(maker, 0), words)
+            taken = sum(words for maker, words in alive.items() if maker in now)
             if taken > self.room:
                 continue
             value, groups = self._cost(layer, end, now, taken)

@@ -120,7 +120,7 @@ class Program:
         edges = [self.chain.read_by(layer.name) for layer in layers[1:]]
         whole_rows = tuple(any(edge.whole_rows for edge in one if edge.operand == INPUT) for one in edges)
         reads, makes = INPUT in self.held(place, staying), OUTPUT in self.held(end, staying)
-        taken = max(self.taken(at, staying) for at in range(place, end + 1))
+        taken = self.taken(place, staying, end)
         first = self.sizes[layers[0]]
         bits = tuple(first[name] // self._count(place, name) for name in (INPUT, WEIGHT, OUTPUT))
         weights = tuple(at for at in range(len(layers)) if WEIGHT in self.held(place + at, staying))
@@ -167,9 +167,14 @@ class Program:
         alone = place in staying and place not in self.written
         return tuple(sorted(found | ({OUTPUT} if alone else set())))
 
-    def taken(self, place: int, staying: frozenset[int]) -> int:
-        """The room that staying tensors take while a layer is run."""
-        return sum(self.tensors[one].words for one in staying if self.tensors[one].alive(place))
+    def taken(self, place: int, staying: frozenset[int], end: int | None = None) -> int:
+        """The room that staying tensors take while a layer is run, or a group up to another layer.
+
+        The layers of a group take turns: what the first reads and what the last makes are there together.
+        """
+        places = range(place, (place if end is None else end) + 1)
+        alive = (one for one in staying if any(map(self.tensors[one].alive, places)))
+        return sum(self.tensors[one].words for one in alive)
 
     def alive(self, place: int) -> tuple[int, ...]:
         """The makers of the tensors that take room while a layer is run, if they stay."""

@@ -63,7 +63,7 @@ def _grown(program: Program, path: Path, step: Step, cost: Cost, room: int) -> I
         return
     for more in subsets(program.begins(place, end)):
         staying = path.staying | more
-        if any(program.taken(at, staying) > room for at in range(place, end + 1)):
+        if program.taken(place, staying, end) > room:
             continue
         least = path.cost + program.runs[place] * cost(step, staying)
         yield Path(staying, least, (*path.steps, step))

@@ -158,7 +158,7 @@ def test_turns_through_an_operator_over_all_heads_are_refused() -> None:
 
 
 def test_a_room_counted_too_small_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Program, "taken", lambda self, place, staying: 0)
+    monkeypatch.setattr(Program, "taken", lambda self, place, staying, end=None: 0)
     chain = Chain(PLAIN, ROW)
     with pytest.raises(RefusedError, match=r"are taken as a is run, which leaves 0"):
         proven(chain, 60_000)
@@ -180,6 +180,23 @@ def test_a_schedule_that_was_changed_is_refused(change: Any, said: str) -> None:
     change(data)
     with pytest.raises(RefusedError, match=said):
         execute_chain(chain, data, Machine(200_000, sizes_of(chain, 200_000)))
+
+
+def test_what_a_group_reads_and_makes_has_its_room_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    chain = Chain(products(64, 64, 256, 64, 64), (Edge("a", "b"), Edge("b", "c"), Edge("c", "d")))
+    room = 6_000
+    executed(proven(chain, room), chain, room)
+
+    def least(self: Program, place: int, staying: frozenset[int], end: int | None = None) -> int:
+        tensors = [self.tensors[one] for one in staying]
+        return max(
+            sum(one.words for one in tensors if one.alive(at))
+            for at in range(place, (place if end is None else end) + 1)
+        )
+
+    monkeypatch.setattr(Program, "taken", least)
+    with pytest.raises(RefusedError, match=r"8,192 are taken as c is run, which leaves"):
+        proven(chain, room)
 
 
 def test_parts_that_do_not_do_all_the_work_are_refused() -> None:
