@@ -7,19 +7,23 @@ outlives a run is said by the network besides (`also_read`).
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 from dse.core.edges import BESIDE, EVERYTHING, INPUT, ROWS, WEIGHT, Edge
 from dse.core.layer import Layer
 
 Edges = Callable[[Sequence[Layer]], Iterator[Edge]]
+POOLED = "YX"
+"""What a pooling needs whole: all places of a channel."""
 
 
 def in_a_row(layers: Sequence[Layer]) -> Iterator[Edge]:
-    """Each layer reads the one before it, if it has the channels for that."""
+    """Each layer reads the one before it, if it has the channels for that; other places are pooled ones."""
     for before, layer in pairwise(layers):
         if outputs_of(before) == layer.C:
-            yield Edge(before.name, layer.name)
+            pooled = before.output != (layer.Y, layer.X)
+            yield Edge(before.name, layer.name, INPUT, POOLED if pooled else "")
 
 
 def mobilenet_v2(layers: Sequence[Layer]) -> Iterator[Edge]:
@@ -39,7 +43,7 @@ def efficientnet(layers: Sequence[Layer]) -> Iterator[Edge]:
     yield from mobilenet_v2(rest)
     for before, squeeze, excite, project in zip(layers, layers[1:], layers[2:], layers[3:], strict=False):
         if squeeze.name.endswith(".squeeze"):
-            yield Edge(before.name, squeeze.name)
+            yield Edge(before.name, squeeze.name, INPUT, POOLED)
             yield Edge(squeeze.name, excite.name)
             yield Edge(excite.name, project.name, BESIDE)
 
@@ -95,6 +99,17 @@ def attention(layers: Sequence[Layer]) -> Iterator[Edge]:
     yield from _experts(names)
 
 
+def encoder(layers: Sequence[Layer]) -> Iterator[Edge]:
+    """The same where a block's norms come behind its sums (BERT): what is added last is a norm's output."""
+    for edge in attention(layers):
+        yield replace(edge, whole=ROWS) if (edge.reader, edge.operand) == (last(layers), BESIDE) else edge
+
+
+def last(layers: Sequence[Layer]) -> str:
+    """The second product of the feed-forward part, by its name."""
+    return next(layer.name for layer in layers if layer.name in ("down_proj", "output"))
+
+
 def latent_attention(layers: Sequence[Layer]) -> Iterator[Edge]:
     """The same of latent attention, in both its forms; what reads a part of another's output cannot have it
     stay. Keys and values are made by one product, so that each of their readers takes a part.
@@ -106,7 +121,7 @@ def latent_attention(layers: Sequence[Layer]) -> Iterator[Edge]:
         ("q_a_proj", "q_proj", INPUT, ROWS),
         ("kv_a_proj", "kv_b_proj", INPUT, ROWS),
         ("q_proj", "q_absorb" if "q_absorb" in names else "scores", INPUT, EVERYTHING),
-        ("q_absorb", "scores", INPUT, ""),
+        ("q_absorb", "scores", INPUT, EVERYTHING),
         ("kv_b_proj", "scores", WEIGHT, EVERYTHING),
         ("kv_b_proj", "context", WEIGHT, EVERYTHING),
         ("scores", "context", INPUT, ROWS),

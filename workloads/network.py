@@ -45,7 +45,8 @@ class Network:
     stands for, `wholes[i]` those layers as they were before folding. `source` says where the table comes
     from, `left_out` what of a model is no layer. `in_order` are all layers as the network runs them, and
     `edges` which of them reads what another makes, as far as that is known; `also_read` are the layers whose
-    output something else reads too, each with what that is (see dse.core.edges.Chain).
+    output something else reads too, each with what that is (see dse.core.edges.Chain). All of `in_order` that
+    is in chains is run `times`, one run after the other, as the blocks of a transformer are.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Network:
     in_order: tuple[Layer, ...] = ()
     edges: tuple[Edge, ...] = ()
     also_read: tuple[tuple[str, str], ...] = ()
+    times: int = 1
 
     @classmethod
     def of(
@@ -67,6 +69,7 @@ class Network:
         left_out: Iterable[LeftOut] = (),
         edges: Iterable[Edge] = (),
         also_read: Iterable[tuple[str, str]] | None = None,
+        times: int = 1,
     ) -> Network:
         """The network of some named layers, in the order in which it runs them.
 
@@ -103,6 +106,7 @@ class Network:
             layers,
             edges,
             also_read,
+            times,
         )
 
     def in_convention(self, convention: str) -> Network:
@@ -115,7 +119,8 @@ class Network:
     @property
     def chains(self) -> tuple[Chain, ...]:
         """The layers that read each other, groups and batches folded."""
-        return chains_of([layer.folded() for layer in self.in_order], self.edges, self.also_read)
+        layers = [layer.folded() for layer in self.in_order]
+        return chains_of(layers, self.edges, self.also_read, self.times)
 
     @property
     def macs(self) -> int:

@@ -30,13 +30,14 @@ class Table:
 
     `classifier` names the fully connected layers at the end of a convolutional network: the tables of the
     `gamma` convention hold convolutions only. `edges` says which layer reads what, of their true sizes: all
-    that reads the output of a layer that is a source there.
+    that reads the output of a layer that is a source there. What edges connect is run `times`.
     """
 
     source: str
     layers: Callable[[], Iterable[Layer]]
     classifier: tuple[str, ...] = ()
     edges: edges.Edges = edges.in_a_row
+    times: int = 1
 
     def network(self, name: str, convention: str) -> Network:
         """The network in one of the two conventions. InputError where the name says how it is run."""
@@ -50,7 +51,8 @@ class Table:
         if convention == "gamma":
             layers = [unpadded(layer) for layer in layers if layer.name not in self.classifier]
             return Network.of(name, self.source, layers)
-        return Network.of(name, self.source, layers, edges=self.edges(layers), also_read=())
+        read = self.edges(layers)
+        return Network.of(name, self.source, layers, edges=read, also_read=(), times=self.times)
 
 
 NETWORKS: Mapping[str, Known] = {
@@ -89,7 +91,8 @@ NETWORKS: Mapping[str, Known] = {
     "bert_base": Table(
         "Devlin et al. 2018 (arXiv:1810.04805), the encoder's products at sequence length 512",
         bert_base,
-        edges=edges.attention,
+        edges=edges.encoder,
+        times=12,
     ),
     "gpt2_block": Table(
         "Radford et al. 2019 (Language Models are Unsupervised Multitask Learners), one block of the "

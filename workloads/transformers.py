@@ -30,7 +30,7 @@ from typing import Any
 from dse.core.layer import Layer
 from dse.core.widths import MAX_BITS, Widths
 from dse.support.errors import InputError, shorten, unknown
-from workloads.edges import attention, cached, latent_attention
+from workloads.edges import attention, cached, encoder, latent_attention
 from workloads.network import Network
 
 DEFAULT_KEYS = 2048
@@ -172,8 +172,10 @@ class Transformer:
                          stride=(side, side), batch=run.batch, bits=run.widths("patches"))  # fmt: skip
             layers.insert(0, stem)
         edges = latent_attention(layers) if self.latent else attention(layers)
+        if self.token_types:
+            edges = encoder(layers)
         also_read = () if self.encoder else cached(layers)
-        network = Network.of(name, self.source, layers, edges=edges, also_read=also_read)
+        network = Network.of(name, self.source, layers, edges=edges, also_read=also_read, times=self.layers)
         return network.in_convention(convention)
 
     def _completed(self, run: Run, name: str) -> Run:

@@ -3,6 +3,7 @@
 name = "tiny"
 source = "optional: where the sizes come from"
 readers = "all"             # optional: "some" if tables do not say all that reads a layer's output
+times = 32                  # optional: equal blocks that run one by one, all of them in the layers' repeats
 [[layers]]                  # as dse.core.layer.Layer.from_dict takes it
 name = "conv1"              # optional: "layer0" for the first entry, and so on
 type = "CONV"
@@ -57,6 +58,7 @@ class _NetworkFile(Schema):
     layers: Annotated[list[Any], Limits("one or more [[layers]] tables", min_length=1)]
     source: Annotated[str | None, LINE] = None
     readers: Literal["all", "some"] | None = None
+    times: Annotated[int, Limits(ge=1, le=INT64_MAX)] = 1
     left_out: list[_LeftOutEntry] = field(default_factory=list)
 
 
@@ -75,7 +77,7 @@ def read_network(path: str, convention: str) -> Network:
         why = "the file says some of its readers" if file.readers else "the file does not say all its readers"
         elsewhere = {edge.source: elsewhere.get(edge.source, why) for edge in edges} | elsewhere
     with within(where):
-        network = Network.of(name, source, layers, left_out, edges, elsewhere.items())
+        network = Network.of(name, source, layers, left_out, edges, elsewhere.items(), file.times)
         return network.in_convention(convention)
 
 

@@ -107,9 +107,16 @@ def see_edges(edges: Iterable[Edge], names: Sequence[str], where: str) -> None:
 
 
 def chains_of(
-    layers: Sequence[Layer], edges: Sequence[Edge], also_read: Iterable[tuple[str, str]] = ()
+    layers: Sequence[Layer],
+    edges: Sequence[Edge],
+    also_read: Iterable[tuple[str, str]] = (),
+    times: int = 1,
 ) -> tuple[Chain, ...]:
-    """The chains of named layers in running order: those that edges connect, with two layers or more."""
+    """The chains of named layers in running order: those that edges connect, with two layers or more.
+
+    The runs that layers have in common are apart from each other, each a run of the chain. Where an operator
+    between needs all runs of a layer, only `times` are known to be: a model's equal blocks, one by one.
+    """
     also_read = tuple(also_read)
     group = {layer.name: place for place, layer in enumerate(layers)}
     for edge in edges:
@@ -120,8 +127,9 @@ def chains_of(
         inside = [layer for layer in layers if group[layer.name] == number]
         if len(inside) > 1:
             names = {layer.name for layer in inside}
-            times = gcd(*(layer.repeats for layer in inside))
             read = tuple(edge for edge in edges if edge.reader in names)
+            apart = 0 if not any("B" in edge.whole for edge in read) else times
+            each = gcd(apart, *(layer.repeats for layer in inside))
             others = tuple((name, why) for name, why in also_read if name in names)
-            found.append(Chain(tuple(inside), read, times, others))
+            found.append(Chain(tuple(inside), read, each, others))
     return tuple(found)

@@ -32,6 +32,7 @@ OF_TYPES = {
         "BitwiseXor",
     ),
     *("Cast", "CastLike", "Where", "BatchNormalization", "PRelu", "IsInf", "IsNaN"),
+    *("QuantizeLinear", "DequantizeLinear"),
 }
 """Element by element by their definition, of inputs that the loop below does not make."""
 TWO = {"Add", "Div", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Mod", "Mul", "Pow", "Sub"}

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 ELEMENTS = names_in("""
     Abs Acos Acosh Add And Asin Asinh Atan Atanh BatchNormalization BitCast BitShift BitwiseAnd BitwiseNot
-    BitwiseOr BitwiseXor Cast CastLike Ceil Celu Clip Cos Cosh Div Dropout Elu Equal Erf Exp Floor Gelu
-    Greater GreaterOrEqual HardSigmoid HardSwish Identity IsInf IsNaN LeakyRelu Less LessOrEqual Log Max
-    Mean Min Mish Mod Mul Neg Not Or PRelu Pow Reciprocal Relu Round Selu Shrink Sigmoid Sign Sin Sinh
-    Softplus Softsign Sqrt Sub Sum Swish Tan Tanh ThresholdedRelu Where Xor
+    BitwiseOr BitwiseXor Cast CastLike Ceil Celu Clip Cos Cosh DequantizeLinear Div Dropout Elu Equal Erf
+    Exp Floor Gelu Greater GreaterOrEqual HardSigmoid HardSwish Identity IsInf IsNaN LeakyRelu Less
+    LessOrEqual Log Max Mean Min Mish Mod Mul Neg Not Or PRelu Pow QuantizeLinear Reciprocal Relu Round Selu
+    Shrink Sigmoid Sign Sin Sinh Softplus Softsign Sqrt Sub Sum Swish Tan Tanh ThresholdedRelu Where Xor
 """)
 REGROUPED = names_in("""
     Flatten Reshape Squeeze Unsqueeze
@@ -36,10 +36,10 @@ POOLED = names_in("""
 """)
 WHOLE = names_in("""
     Bernoulli BlackmanWindow CenterCropPad Col2Im Compress Concat ConcatFromSequence Constant CumProd
-    CumSum DepthToSpace DequantizeLinear DynamicQuantizeLinear Expand Gather GatherElements GatherND
+    CumSum DepthToSpace DynamicQuantizeLinear Expand Gather GatherElements GatherND
     GridSample HammingWindow HannWindow ImageDecoder MaxRoiPool MaxUnpool Multinomial
     NegativeLogLikelihoodLoss NonMaxSuppression NonZero OneHot Optional OptionalGetElement
-    OptionalHasElement Pad QuantizeLinear RandomNormal RandomUniform Range RegexFullMatch Resize
+    OptionalHasElement Pad RandomNormal RandomUniform Range RegexFullMatch Resize
     ReverseSequence RoiAlign RotaryEmbedding Scatter ScatterElements ScatterND SequenceAt
     SequenceConstruct SequenceEmpty SequenceErase SequenceInsert Slice SoftmaxCrossEntropyLoss
     SpaceToDepth Split SplitToSequence StringConcat StringNormalizer StringSplit SwiGLU TensorScatter
@@ -77,7 +77,9 @@ def _per_channel(node: Node) -> Need:
 
 
 def _training(node: Node) -> Need:
-    return ALL if node.attribute("training_mode", 0) else ()
+    """In training statistics are of all samples; before version 14 more outputs than one said so."""
+    trains = node.attribute("training_mode", 0) or len([name for name in node.proto.output if name]) > 1
+    return ALL if trains else ()
 
 
 NEEDS: dict[str, Need | Callable[[Node], Need]] = {

@@ -92,10 +92,13 @@ def read_node(node: Node, found: Collected) -> None:
         if operator in OPERATORS:
             layers = found.add(node.proto.name, node.proto.op_type, OPERATORS[operator](node))
             operands, outputs = _operands(node), [name for name in node.proto.output if name]
-            traced.layers(layers, operands, node.reads, outputs, _axes(node, layers), operator)
+            ordered = not node.attribute("transA", 0)
+            axes = _axes(node, layers)
+            traced.layers(layers, operands, node.reads, outputs, axes, operator, ordered=ordered)
             if operator == "Attention" and len(outputs) > 1:
                 cached = [operands["key"], operands["value"]]
                 traced.lost(cached, "the cache of keys and values outlives the run")
+                traced.elsewhere[layers[0].name] = "it may be an output of Attention too"
             return
         if node.proto.domain not in STANDARD:
             raise NoLayerError("an operator beyond the standard, which is not read")

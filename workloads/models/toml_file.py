@@ -19,6 +19,7 @@ def network_toml(network: Network) -> str:
     groups: dict[Layer, list[Layer]] = {}
     if network.edges:
         head.append('readers = "all"')
+        head += [f"times = {network.times}"] if network.times > 1 else []
         tables = [
             _table("layers", _entry([layer]) | _read(layer.name, network)) for layer in network.in_order
         ]

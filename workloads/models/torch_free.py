@@ -30,16 +30,16 @@ REDUCED = names_in("""
     std_mean sum var var_mean linalg_vector_norm mode kthvalue
 """)
 OF_SHAPES = names_in("""
-    _assert_async _assert_scalar _assert_tensor_metadata arange dim empty empty_like empty_permuted
-    empty_strided eye full full_like is_floating_point is_nonzero item linspace logspace new_empty
+    _assert_scalar _assert_tensor_metadata arange dim empty empty_like empty_permuted
+    empty_strided eye full full_like is_floating_point linspace logspace new_empty
     new_empty_strided new_full new_ones new_zeros numel ones ones_like rand rand_like randint randint_like
     randn randn_like randperm scalar_tensor size sym_constrain_range sym_constrain_range_for_size
     sym_numel sym_size sym_storage_offset sym_stride stride tril_indices triu_indices zeros zeros_like
-    _local_scalar_dense
 """)
 POOLED = ("adaptive_avg_pool", "adaptive_max_pool", "avg_pool", "lp_pool", "max_pool", "_adaptive_avg_pool")
 """How the names of operators begin that look at places alone."""
 WHOLE = names_in("""
+    _assert_async _local_scalar_dense is_nonzero item
     adjoint argsort as_strided atleast_1d atleast_2d atleast_3d bincount block_diag broadcast_tensors
     broadcast_to bucketize cartesian_prod cat channel_shuffle chunk col2im combinations concat concatenate
     constant_pad_nd count_nonzero cummax cummin cumprod cumsum cumulative_trapezoid deg2rad diag

@@ -52,9 +52,7 @@ def from_torch(
         raise InputError(f"torch.export cannot trace {name}: {why}") from None
     found = Collected(traced=Traced(_shape))
     _read_graph(program.graph_module, found, name)
-    for node in program.graph_module.graph.nodes:
-        if node.op == "output":
-            found.traced.lost(node.all_input_nodes, "an output of the model, or a state that it keeps")
+    _leave(program.graph_module, found, "an output of the model, or a state that it keeps")
     return found.network(name, f"torch module {name}")
 
 
@@ -93,6 +91,13 @@ def _read_graph(graph: torch.fx.GraphModule, found: Collected, name: str) -> Non
                 _read_wrapper(graph, node, found, name)
 
 
+def _leave(graph: torch.fx.GraphModule, found: Collected, why: str) -> None:
+    """What a graph hands to whoever runs it."""
+    for node in graph.graph.nodes:
+        if node.op == "output":
+            found.traced.lost(node.all_input_nodes, why)
+
+
 def _read_wrapper(graph: torch.fx.GraphModule, node: torch.fx.Node, found: Collected, name: str) -> None:
     """An operator that runs other graphs."""
     operator = getattr(node.target, "__name__", str(node.target))
@@ -102,7 +107,9 @@ def _read_wrapper(graph: torch.fx.GraphModule, node: torch.fx.Node, found: Colle
         return
     for part in node.all_input_nodes:
         if part.op == "get_attr":
-            _read_graph(getattr(graph, str(part.target)), found, name)
+            inner = getattr(graph, str(part.target))
+            _read_graph(inner, found, name)
+            _leave(inner, found, f"{operator} hands it on, out of a graph of its own")
 
 
 def _read_call(call: Call, found: Collected) -> None:
@@ -144,6 +151,35 @@ def _leave_out(call: Call, found: Collected) -> None:
         raise NoLayerError("an operator that is not known here")
     found.leave_out(call.operator, 0)
     reads: list[Hashable] = list(call.node.all_input_nodes)
+    changed = [one for node in call.changes for one in _same(node)]
     # What it changes in place is from here on what it makes.
-    changed = reads[:1] if call.operator.endswith("_") else []
     found.traced.passes(call.operator, need, reads, [call.node, *changed])
+    for node in changed:
+        first = _seen_from(node)
+        viewed = (user for user in node.users if _kind(user) == VIEW and user in found.traced.made)
+        if first.op != "call_function":
+            found.traced.lost(reads, f"{call.operator} writes it to a state that outlives the run")
+        elif _kind(node) == VIEW or any(viewed):
+            found.traced.lost([*reads, first], f"{call.operator} changes it in place, and a view of it")
+
+
+NEW, VIEW, CHANGED = "new", "view", "changed"
+
+
+def _kind(node: torch.fx.Node) -> str:
+    """Whether what a node makes is a tensor of its own, lies in another one, or is that one, changed."""
+    if getattr(node.target, "__name__", "") == "getitem":
+        return VIEW
+    returned = getattr(getattr(node.target, "_schema", None), "returns", ())
+    kinds = {CHANGED if one.alias_info.is_write else VIEW for one in returned if one.alias_info is not None}
+    return next(iter(kinds), NEW)
+
+
+def _same(node: torch.fx.Node) -> list[torch.fx.Node]:
+    """A node and those before it that are the same tensor, which was changed in place."""
+    return [node, *(_same(node.all_input_nodes[0]) if _kind(node) == CHANGED else [])]
+
+
+def _seen_from(node: torch.fx.Node) -> torch.fx.Node:
+    """The tensor that another one lies in."""
+    return node if _kind(node) == NEW or not node.all_input_nodes else _seen_from(node.all_input_nodes[0])

@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     import torch
 
 Shape = tuple[int, ...]
-LEFT, RIGHT = ("mat1", "batch1", "input", "self"), ("mat2", "batch2", "other", "weight", "vec", "tensor")
+LEFT, RIGHT = (
+    ("mat1", "mat", "batch1", "input", "self"),
+    ("mat2", "batch2", "other", "weight", "vec", "tensor"),
+)
 """How operators call the two tensors whose products they sum; another `self` is added."""
 BODY = "what the graphs that it runs do is not read"
 OTHER_SUMS = ("fft_", "stft", "istft", "linalg_", "cdist", "pdist", "bilinear", "trilinear", "cholesky")
@@ -83,10 +86,17 @@ class Call:
         if len(layers) != 1 or not hasattr(made, "shape") or self.arguments.get("transposed"):
             return ()
         if name in ("conv1d", "conv2d", "conv3d", "convolution", "_convolution"):
-            return convolved_axes(layers[0], len(made.shape))
+            rank = len(made.shape)
+            return convolved_axes(layers[0], rank) if rank == len(self.shape("weight")) else ()
         if name in ("linear", "mm", "bmm", "matmul", "addmm", "baddbmm"):
             return product_axes(layers[0], tuple(made.shape))
         return ()
+
+    @property
+    def changes(self) -> list[Any]:
+        """The arguments that it changes in place."""
+        names = [item.name for item in self.node.target._schema.arguments if item.is_write]  # type: ignore[union-attr]
+        return [self.arguments[name] for name in names if hasattr(self.arguments[name], "op")]
 
     def __getitem__(self, name: str) -> Any:
         return self.arguments[name]

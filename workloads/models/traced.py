@@ -20,7 +20,10 @@ dims; no values, but a shape; along the axes whose sizes change, all."""
 Need = tuple[int, ...] | str
 """The axes of the input that an operator needs whole, () of one element by element; or one of those words."""
 Shape = tuple[int, ...]
+ALONE = ("B", "K", "Y", "X", "BYX", "YX")
+"""Dims of an axis that say which part of a layer's output it is: samples may be stacked along places."""
 
+AS_PRODUCT = ("Y", "K")
 ATTENTION = {"query": (0, INPUT), "key": (0, WEIGHT), "value": (1, WEIGHT)}
 """Of an operator that is two products, scores and context: which of them reads what."""
 
@@ -71,10 +74,22 @@ class Part:
         if [size for size in before if size > 1] == [size for size in after if size > 1]:
             left = iter(kept)
             return replace(self, axes=tuple(next(left) if size > 1 else "" for size in after))
-        rows = _ordered("".join(self.axes[:-1]))
-        if not before or not after or before[-1] != after[-1] or "K" in rows or not self.axes[-1]:
-            return None
-        return replace(self, axes=(rows,) * (len(after) - 1) + self.axes[-1:])
+        for last in (2, 1):
+            front = _ordered("".join(self.axes[:-last]))
+            alike = min(len(before), len(after)) >= last and before[-last:] == after[-last:]
+            if alike and "K" not in front and "K" in self.axes[-1]:
+                return replace(self, axes=(front,) * (len(after) - last) + self.axes[-last:])
+        return None
+
+    def along(self, shape: Shape | None, other: Part, larger: Shape | None) -> bool:
+        """Whether each axis holds the same dims as that of another part which it is put beside."""
+        if shape is None or larger is None or len(shape) > len(larger):
+            return False
+        if (len(shape), len(larger)) != (len(self.axes), len(other.axes)):
+            return False
+        behind = len(larger) - len(shape)
+        pairs = zip(shape, self.axes, other.axes[behind:], strict=True)
+        return all(size == 1 or (ours == theirs and ours in ALONE) for size, ours, theirs in pairs)
 
 
 @dataclass(frozen=True)
@@ -102,17 +117,18 @@ class Traced:
     """How many elements a layer makes in all."""
     elsewhere: dict[str, str] = field(default_factory=dict)
     """The layers whose output something else reads, with what that is."""
-    _edges: dict[Edge, int] = field(default_factory=dict)
-    """With the version of the output that is read."""
+    _edges: dict[tuple[str, str, str], tuple[str, set[int]]] = field(default_factory=dict)
+    """By source, reader and operand: what is needed whole, and which versions of the output are read."""
 
     @property
     def edges(self) -> list[Edge]:
         """Which layer reads what; nothing of an output that is read before and after a sum in its place."""
         versions: dict[str, set[int]] = {}
-        for edge, version in self._edges.items():
-            if version >= 0:
-                versions.setdefault(edge.source, set()).add(version)
-        return [edge for edge in self._edges if len(versions.get(edge.source, ())) < 2]
+        for (source, _, _), (_, read) in self._edges.items():
+            versions.setdefault(source, set()).update(read)
+        return [
+            Edge(*place, whole) for place, (whole, _) in self._edges.items() if len(versions[place[0]]) < 2
+        ]
 
     @property
     def also_read(self) -> list[tuple[str, str]]:
@@ -129,7 +145,7 @@ class Traced:
         sources = {part.source for one in tensors for part in self.made[one].parts}
         if len(tensors) == 1:
             self._after(tensors[0], need, outputs)
-        elif len(sources) == 1 and need == () and self._merged(tensors, outputs[0]):
+        elif len(sources) == 1 and need == () and self._merged(tensors, outputs):
             return
         elif not (need == () and self._summed(tensors, outputs)):
             self.lost(tensors, f"{operator} reads it")
@@ -149,28 +165,31 @@ class Traced:
         outputs: Sequence[Hashable],
         axes: tuple[str, ...] = (),
         operator: str = "an operator",
+        *,
+        ordered: bool = True,
     ) -> None:
         """The layers of an operator; operands are INPUT and WEIGHT, or those of ATTENTION.
 
         `inputs` are all that it reads. `axes` are the dims of the last layer's output on each axis of the
-        first output, () where they are not known.
+        first output, () where they are not known; `ordered` says that its operands' axes are in that order.
         """
         names = [layer.name for layer in found]
         self.order |= {name: len(self.order) + place for place, name in enumerate(names)}
         rest = set(inputs)
         if len(names) == 2 and set(operands) == set(ATTENTION):
-            self._add(Edge(names[0], names[1], INPUT, ROWS))
+            self._add(Edge(names[0], names[1], INPUT, ROWS), 0)
             for which, (place, operand) in ATTENTION.items():
-                self._read(operands[which], found[place], operand)
+                self._read(operands[which], found[place], operand, AS_PRODUCT)
             rest -= set(operands.values())
         elif len(names) == 1:
             for operand, tensor in operands.items():
-                self._read(tensor, found[0], operand)
+                self._read(tensor, found[0], operand, axes if ordered else ())
             rest -= set(operands.values())
         else:
             # Parts of one operator, such as gates and steps, hand each other what no edge says.
-            self.elsewhere |= dict.fromkeys(names, f"{operator} reads it, in steps of its own")
-        self.lost(rest, f"{operator} reads it, as neither of its operands")
+            self.elsewhere |= dict.fromkeys(names, f"a part of what {operator} makes")
+        steps = "in several steps" if len(names) > 1 else "as neither of its operands"
+        self.lost(rest, f"{operator} reads it, {steps}")
         shape = self.shape(outputs[0]) if outputs else None
         count = made_by(found[-1])
         self.counts[names[-1]] = count
@@ -188,78 +207,98 @@ class Traced:
             beside = tuple(part.needing(EVERYTHING if need else "") for part in derived.beside)
             self.made[output] = Derived(main, beside)
 
-    def _merged(self, tensors: Sequence[Hashable], output: Hashable) -> bool:
+    def _merged(self, tensors: Sequence[Hashable], outputs: Sequence[Hashable]) -> bool:
         """Two tensors that follow from the same layer, element by element; whether one is as large."""
-        after = self.shape(output)
+        after = self.shape(outputs[0])
         if len({self.made[one].main.version for one in tensors}) > 1:
             return False
-        parts = [self.made[one].main.after((), self.shape(one), after) for one in tensors]
-        kept = [part for part in parts if self._as_large(part, after) and EVERYTHING not in part.axes]
-        if not kept:
+        parts = {one: self.made[one].main for one in tensors}
+        kept = next((one for one in tensors if self._fills(one, after)), None)
+        if kept is None:
             return False
-        dims = "".join(self.made[one].main.whole for one in tensors)
-        self.made[output] = Derived(kept[0].needing(dims))
+        main = parts[kept]
+        for one, part in parts.items():
+            alike = self.shape(one) == after or part.along(self.shape(one), main, after)
+            main = main.needing(part.whole if alike else EVERYTHING)
+        self.made |= dict.fromkeys(outputs, Derived(main))
         return True
 
     def _summed(self, tensors: Sequence[Hashable], outputs: Sequence[Hashable]) -> bool:
-        """What is made of several layers' outputs, element by element, in place of the last one as large."""
+        """What is made of several layers' outputs, element by element, in place of the last one as large.
+
+        Where one of them is made later than that, all are read by what reads the sum.
+        """
         after = self.shape(outputs[0])
-        whole = {
-            one: self.made[one].main.after((), self.shape(one), after)
-            for one in tensors
-            if self._as_large(self.made[one].main, after) and self.shape(one) == after
-        }
-        if not whole:
+        full = {one: self.made[one].main for one in tensors if self._fills(one, after)}
+        if not full:
             return False
-        main = max(whole.values(), key=lambda part: self.order[part.source])
+        main = max(full.values(), key=lambda part: self.order[part.source])
+        kept = main
         others: dict[str, Part] = {}
-        for part in (part for one in tensors for part in self.made[one].parts):
-            if part.source == main.source:
-                if part.version != main.version:
+        for one in tensors:
+            derived, shape = self.made[one], self.shape(one)
+            same = derived.main.source == main.source and shape == after
+            aligned = same or derived.main.along(shape, kept, after)
+            for part in derived.parts:
+                whole = part.whole if aligned else EVERYTHING
+                first = main if part.source == main.source else others.get(part.source, part)
+                if first.version != part.version:
                     return False
-                main = main.needing(part.whole)
-            else:
-                before = others.get(part.source, part)
-                if before.version != part.version:
-                    return False
-                others[part.source] = part.needing(before.whole)
-        late = []
+                if part.source == main.source:
+                    main = main.needing(whole)
+                else:
+                    others[part.source] = part.needing(first.whole + whole)
+        if any(self.order[source] > self.order[main.source] for source in others):
+            self.made |= dict.fromkeys(outputs, Derived(main, tuple(others.values())))
+            return True
         for part in others.values():
-            if self.order[part.source] < self.order[main.source]:
-                self._add(Edge(part.source, main.source, BESIDE, part.whole), part.version)
-            else:
-                late.append(part)
-        main = replace(main, version=main.version + 1)
-        self.made |= dict.fromkeys(outputs, Derived(main, tuple(late)))
+            self._add(Edge(part.source, main.source, BESIDE, part.whole), part.version)
+        self.made |= dict.fromkeys(outputs, Derived(replace(main, version=main.version + 1)))
         return True
 
-    def _as_large(self, part: Part, shape: Shape | None) -> bool:
-        return shape is not None and self.counts.get(part.source) == prod(shape)
+    def _fills(self, tensor: Hashable, shape: Shape | None) -> bool:
+        """Whether a tensor of a shape is as large as that, and as what the layer makes."""
+        part = self.made[tensor].main
+        return self.shape(tensor) == shape is not None and self.counts.get(part.source) == prod(shape or ())
 
-    def _read(self, tensor: Hashable, reader: Layer, operand: str) -> None:
-        """A layer reads a tensor as an operand."""
+    def _read(self, tensor: Hashable, reader: Layer, operand: str, axes: tuple[str, ...]) -> None:
+        """A layer reads a tensor as an operand, in the order of the axes that it makes if that is known."""
         if tensor not in self.made:
             return
         derived = self.made[tensor]
-        main = derived.main if reads_in_order(reader, operand, derived.main.axes) else None
-        whole = derived.main.whole if main else EVERYTHING
-        self._add(Edge(derived.main.source, reader.name, operand, whole), derived.main.version)
+        main = derived.main
+        if not reads_in_order(reader, operand, axes, main.axes, self.shape(tensor)):
+            main = main.needing(EVERYTHING)
+        self._add(Edge(main.source, reader.name, operand, main.whole), main.version)
         for part in derived.beside:
             self._add(Edge(part.source, reader.name, BESIDE, part.whole), part.version)
 
-    def _add(self, edge: Edge, version: int = 0) -> None:
-        self._edges.setdefault(edge, version)
+    def _add(self, edge: Edge, version: int) -> None:
+        """An edge; what is read in two ways needs what either does."""
+        place = edge.source, edge.reader, edge.operand
+        whole, versions = self._edges.get(place, ("", set()))
+        self._edges[place] = _ordered(whole + edge.whole), versions | {version}
 
 
-def reads_in_order(reader: Layer, operand: str, axes: tuple[str, ...]) -> bool:
-    """Whether a layer's rows, channels and columns are those of what it reads, axis by axis."""
-    if not axes or any(axis == EVERYTHING for axis in axes):
+def reads_in_order(
+    reader: Layer, operand: str, makes: tuple[str, ...], axes: tuple[str, ...], shape: Shape | None
+) -> bool:
+    """Whether a layer's runs, rows, channels and columns are those of what it reads, axis by axis.
+
+    `makes` are the dims of what it makes: a product has its columns last, a convolution its channels second.
+    """
+    if not makes or shape is None or len(shape) != len(axes) or not axes or EVERYTHING in axes:
         return False
-    if operand == WEIGHT:
-        return all("B" not in axis for axis in axes[-2:])
-    if reader.product is not None:
-        return "K" in axes[-1] and not any("K" in axis for axis in axes[:-1])
-    return len(axes) == 4 and "K" in axes[1] and (axes[2], axes[3]) == ("Y", "X")
+    if "K" not in makes[-1]:
+        each = reader.type == "DSCONV" or reader.groups == 1 or reader.groups == reader.C == reader.K
+        places = ("Y", "X") if len(axes) == 4 else ("X",)
+        return each and operand == INPUT and axes[1:2] == ("K",) and axes[2:] == places
+    front, last = axes[:-2], axes[-2:]
+    rows = operand == WEIGHT or ("K" in last[-1] and not any("K" in axis for axis in axes[:-1]))
+    if reader.repeats == 1 or not any("B" in axis for axis in axes):
+        return rows
+    apart = all(axis == "B" or size == 1 for axis, size in zip(front, shape, strict=False))
+    return rows and apart and prod(shape[:-2]) == reader.repeats and not any("B" in axis for axis in last)
 
 
 def made_by(layer: Layer) -> int:
@@ -273,7 +312,7 @@ def convolved_axes(layer: Layer, rank: int) -> tuple[str, ...]:
     """The dims of a convolution's output, (samples, channels, ...): samples may be stacked along places."""
     each = layer.type == "DSCONV" or layer.groups == 1 or layer.groups == layer.C == layer.K
     front = ("BYX" if layer.batch > 1 else "B", "K" if each else "BK")
-    return (*front, "Y", "X") if rank == 4 else (*front, *("YX",) * (rank - 2))
+    return (*front, "Y", "X") if rank == 4 else (*front, *("X",) * (rank - 2))
 
 
 def product_axes(layer: Layer, shape: Shape) -> tuple[str, ...]:
