@@ -108,13 +108,17 @@ def network_parts(spec: str) -> dict[str, list[Entry]]:
 
 
 def _chain(chain: Chain) -> Entry:
-    """A chain: what each layer reads of the others, `a` as its input, `*a` as its weights, `+a` beside it."""
+    """A chain: what each layer reads of the others, `a` as its input, `*a` as its weights, `+a` beside it.
+
+    Of what something else reads too, besides, what that is.
+    """
     signs = {INPUT: "", WEIGHT: "*", BESIDE: "+"}
     reads = {
         layer.name: [f"{signs[edge.operand]}{edge.source}" for edge in chain.read_by(layer.name)]
         for layer in chain.layers
     }
-    return {"layers": len(chain.layers), "times": chain.times, "reads": reads}
+    read = {name: why for name, why in chain.also_read if chain.readers_of(name)}
+    return {"layers": len(chain.layers), "times": chain.times, "reads": reads, "also_read": read}
 
 
 def _layer(name: str, layer: Layer, wholes: tuple[Layer, ...]) -> Entry:

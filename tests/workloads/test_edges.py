@@ -249,6 +249,15 @@ def test_dse_list_layers_shows_chains(dse: Dse, path: Path) -> None:
     shown = dse("list", "layers", str(path)).out
     assert "chain of 4 layers, run 1 times" in shown
     assert "sum reads scores, +queries" in shown
+    assert "written off the chip" not in shown
+
+
+def test_dse_list_layers_says_what_else_reads_a_layers_output(dse: Dse) -> None:
+    asked = "list", "layers", "llama3-8b@prefill=64"
+    why = "the cache of keys and values outlives the run"
+    assert f"k_proj (written off the chip: {why})" in dse(*asked).out
+    (chain,) = dse(*asked, "--json").json["chains"]
+    assert chain["also_read"] == {"k_proj": why, "v_proj": why}
 
 
 @pytest.mark.parametrize("form", ["plain", "absorbed"])

@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from workloads.models.torch_operators import Call
 
 ELEMENTS = names_in("""
-    _conj _to_copy alias alpha_dropout celu clone contiguous conj copy detach detach_copy dropout
-    feature_dropout feature_alpha_dropout fill float_power gelu glu_jvp hardshrink hardsigmoid hardswish
+    _conj _to_copy alias alpha_dropout celu clone contiguous conj copy deg2rad detach detach_copy
+    dropout frac feature_dropout feature_alpha_dropout fill float_power gelu glu_jvp hardshrink hardsigmoid
+    hardswish
     hardtanh leaky_relu lift_fresh lift_fresh_copy log_sigmoid masked_fill mish native_dropout nan_to_num
     positive prelu relu relu6 resolve_conj resolve_neg rrelu selu silu softplus softshrink square
     threshold to type_as where dequantize fake_quantize_per_tensor_affine fake_quantize_per_channel_affine
@@ -42,9 +43,9 @@ WHOLE = names_in("""
     _assert_async _local_scalar_dense is_nonzero item
     adjoint argsort as_strided atleast_1d atleast_2d atleast_3d bincount block_diag broadcast_tensors
     broadcast_to bucketize cartesian_prod cat channel_shuffle chunk col2im combinations concat concatenate
-    constant_pad_nd count_nonzero cummax cummin cumprod cumsum cumulative_trapezoid deg2rad diag
+    constant_pad_nd count_nonzero cummax cummin cumprod cumsum cumulative_trapezoid diag
     diag_embed diagonal diagonal_copy diff dsplit dstack embedding embedding_bag _embedding_bag
-    embedding_renorm expand expand_as expand_copy flip fliplr flipud frac gather glu grid_sampler
+    embedding_renorm expand expand_as expand_copy flip fliplr flipud gather glu grid_sampler
     grid_sampler_2d grid_sampler_3d histc hsplit hstack im2col index index_add index_copy index_fill
     index_put index_reduce index_select isin isclose logcumsumexp mT mH masked_scatter masked_select
     max_unpool2d max_unpool3d meshgrid moveaxis movedim multinomial bernoulli narrow narrow_copy nonzero
@@ -79,6 +80,8 @@ def need_of(call: Call) -> Need | None:
 
     name = call.operator.partition("::")[2]
     name = name if name in NEEDS else name.rstrip("_") or name
+    if name == "where" and "self" not in call.arguments:
+        return ALL  # the places of what is true
     if name in NEEDS:
         return NEEDS[name]
     if name.startswith(POOLED):

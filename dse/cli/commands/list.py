@@ -142,7 +142,9 @@ def _show_chains(console: Console, chains: list[Entry]) -> None:
         name = "chain" if number == 1 else f"chain{number}"
         output.print_heading(console, f"{name} of {chain['layers']} layers, run {chain['times']:,} times")
         for layer, read in chain["reads"].items():
-            console.print(f"  {layer}" + (f" reads {', '.join(read)}" if read else ""))
+            why = chain["also_read"].get(layer)
+            written = f" (written off the chip: {why})" if why else ""
+            console.print(f"  {layer}" + (f" reads {', '.join(read)}" if read else "") + written)
 
 
 def _telling(column: str, entries: list[Entry]) -> bool:
