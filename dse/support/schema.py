@@ -13,6 +13,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar, get_args, get_origin, get_type_hints
 
 from dse.support.errors import InputError, shorten, unknown
+from dse.support.strict_yaml import line_of
 from dse.support.validation import most_in_words
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def read(schema: type[T], data: object, where: str, label: str = "") -> T:
     try:
         found: T = _adapter(schema).validate_python(data)  # type: ignore[arg-type]
     except ValidationError as error:
-        raise _refusal(error, schema, where, label) from None
+        raise _refusal(error, schema, where, label, data) from None
     return found
 
 
@@ -88,11 +89,13 @@ def _adapter(schema: type) -> Any:
     return TypeAdapter(schema)
 
 
-def _refusal(error: ValidationError, schema: type, where: str, label: str) -> InputError:
+def _refusal(error: ValidationError, schema: type, where: str, label: str, data: object) -> InputError:
     """What helps most: a key that is misspelt, then keys that are missing, then the first wrong value."""
     found: list[Any] = error.errors(include_url=False)
     first = min(found, key=lambda one: _FIRST.index(one["type"]) if one["type"] in _FIRST else len(_FIRST))
     place: Place = first["loc"]
+    line = line_of(data, place)
+    where = f"{where}, line {line}" if line else where
     table = place[:-1]
     if first["type"] == "unexpected_keyword_argument":
         names = [item.name for item in fields(_at(table, schema))]

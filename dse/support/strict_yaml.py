@@ -7,7 +7,7 @@ What is named by an alias or a merge key counts as if it were written out there.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
 from dse.support.errors import InputError, one_line, shorten
@@ -45,6 +45,28 @@ def library() -> Any:
     except ImportError:
         raise InputError("YAML files need the library PyYAML; pip install 'dse-arena[yaml]'") from None
     return yaml
+
+
+class Table(dict[str, Any]):
+    """A table that knows in which line of its file it begins, and each of its keys stands."""
+
+    def __init__(self, data: Mapping[str, Any], line: int, lines: Mapping[str, int]) -> None:
+        super().__init__(data)
+        self.line, self.lines = line, dict(lines)
+
+
+def line_of(data: Any, place: Sequence[str | int]) -> int | None:
+    """The line of what stands at a place in parsed data, by keys and numbers; None if it is not known."""
+    found = getattr(data, "line", None)
+    for part in place:
+        lines = getattr(data, "lines", {})
+        found = lines.get(part, found)
+        try:
+            data = data[part]
+        except (KeyError, IndexError, TypeError):
+            break
+        found = getattr(data, "line", found) if not isinstance(part, str) else found
+    return found
 
 
 class _Refused(Exception):
@@ -132,6 +154,7 @@ class _Reader:
         tag = self._tag(event, "map")
         found: dict[str, Any] = {TAG: tag} if tag else {}
         merged: dict[str, Any] = {}
+        lines: dict[str, int] = {}
         while not isinstance(key := next(self._events), self._yaml.MappingEndEvent):
             if not isinstance(key, self._yaml.ScalarEvent):
                 _refuse(key, "a key is no plain text")
@@ -143,7 +166,8 @@ class _Reader:
                 _refuse(key, f"the key {shorten(key.value)} is there twice, again")
             else:
                 found[key.value] = value
-        return {**merged, **found}
+                lines[key.value] = key.start_mark.line + 1
+        return Table({**merged, **found}, event.start_mark.line + 1, lines)
 
     def _scalar(self, event: Any) -> Any:
         tag = self._tag(event, "str", "int", "float", "bool", "null")

@@ -200,3 +200,56 @@ def test_a_wrong_workload_is_refused_in_a_line(tmp_path: Path, old: str, new: st
     with pytest.raises(InputError, match=message) as caught:
         load(file(tmp_path, WORKLOAD.replace(old, new, 1)))
     assert "\n" not in str(caught.value)
+
+
+PROBLEM = """
+problem:
+  instance: {C: 16, M: 32, N: 1, P: 28, Q: 28, R: 3, S: 3, Wstride: 2, Hstride: 2, G: 4}
+  shape:
+    name: conv
+    coefficients: [{name: Wstride, default: 1}, {name: Hstride, default: 1}]
+    dimensions: [C, M, R, S, N, P, Q, G]
+    data-spaces:
+    - {name: Weights, projection: [[[C]], [[M]], [[R]], [[S]], [[G]]]}
+    - {name: Inputs, projection: [[[N]], [[C]], [[R], [P, Wstride]], [[S], [Q, Hstride]], [[G]]]}
+    - {name: Outputs, projection: [[[N]], [[M]], [[Q]], [[P]], [[G]]], read-write: True}
+"""
+
+
+def test_a_problem_has_groups_as_a_dim(tmp_path: Path) -> None:
+    for groups, macs in ((1, 3_612_672), (4, 14_450_688)):
+        path = tmp_path / f"g{groups}.yaml"
+        path.write_text(PROBLEM.replace("G: 4", f"G: {groups}"))
+        (layer,) = load(str(path)).layers
+        assert layer.macs * layer.repeats == macs
+        assert layer.repeats == groups
+
+
+def test_outputs_may_be_called_k_without_a_c(tmp_path: Path) -> None:
+    path = tmp_path / "conv1d.yaml"
+    path.write_text(
+        "problem:\n  instance: {K: 32, R: 3, P: 16}\n  shape:\n    dimensions: [K, R, P]\n    data_spaces:\n"
+        "    - {name: Weights, projection: [[[K]], [[R]]]}\n"
+        "    - {name: Inputs, projection: [[[R], [P]]]}\n"
+        "    - {name: Outputs, projection: [[[K]], [[P]]], read_write: True}\n"
+    )
+    (layer,) = load(str(path)).layers
+    assert (layer.K, layer.C, layer.macs) == (32, 1, 1536)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("C: 16, ", "", "problem.instance lacks C"),
+        ("C: 16", "c: 16", "unknown dim or coefficient 'c' in .*line 3"),
+        ("Hstride: 2", "HStride: 2", "unknown dim or coefficient 'HStride'.*did you mean 'Hstride'"),
+        ("G: 4}", "G: 4, densities: {Weights: 0.5}}", "sparse data are not modelled"),
+        ("name: conv", "nam: conv", "unknown key 'nam' in .*line 5; did you mean 'name'"),
+        ("read-write", "read-writes", "unknown key 'read-writes'"),
+    ],
+)
+def test_what_a_problem_misspells_is_refused(tmp_path: Path, old: str, new: str, said: str) -> None:
+    path = tmp_path / "problem.yaml"
+    path.write_text(PROBLEM.replace(old, new))
+    with pytest.raises(InputError, match=said):
+        load(str(path))

@@ -1,16 +1,19 @@
 """The layer of a Timeloop problem: `shape` with its dimensions and data spaces, and an `instance`.
 
-The dims are those of Timeloop's published problems (M or K, C, P, Q, R, S, N; or M, N, K of a matrix
-product), the data spaces must be what a convolution, a depthwise one or a product has. There is no padding.
+The dims are those of Timeloop's published problems (M or K, C, P, Q, R, S, N, and G of groups; or M, N, K of
+a matrix product), each with its size in the instance; the data spaces must be what a convolution, a depthwise
+one, one of groups or a product has. There is no padding. Any other key is refused by name.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from dse.core.layer import Layer
-from dse.support.errors import InputError, shorten, within
+from dse.support.errors import InputError, shorten, unknown, within
+from dse.support.strict_yaml import Table, line_of
 from dse.support.validation import table, whole_number
 
 Axes = frozenset[frozenset[tuple[str, int]]]
@@ -29,17 +32,27 @@ def problem_layer(problem: Mapping[str, Any], where: str) -> Layer:
             f"{where}.shape must be a table with dimensions and data_spaces, got {shorten(shape)}"
         )
     instance = table(problem.get("instance"), f"{where}.instance")
+    _known(problem, ("shape", "instance", "version", "name"), where)
+    shape = _known(shape, ("name", "dimensions", "coefficients", "data_spaces"), f"{where}.shape")
+    if instance.get("densities"):
+        raise InputError(f"{where}.instance: densities are not read: sparse data are not modelled here")
     numbers = {
         str(name): whole_number(value, f"{where}.instance.{name}")
         for name, value in instance.items()
         if name != "densities"
     }
-    coefficients = _entries(shape, "coefficients", where)
+    coefficients = [
+        _known(one, ("name", "default"), f"{where}.shape.coefficients")
+        for one in _entries(shape, "coefficients", where)
+    ]
     steps = {
         str(one.get("name")): numbers.get(str(one.get("name")), one.get("default", 1)) for one in coefficients
     }
     dims = [str(name) for name in _list(shape.get("dimensions"), f"{where}.shape.dimensions")]
-    sizes = {dim: numbers.get(dim, 1) for dim in dims}
+    _see_sizes(instance, numbers, dims, steps, f"{where}.instance")
+    sizes = {dim: numbers[dim] for dim in dims}
+    for space in _entries(shape, "data_spaces", where):
+        _known(space, ("name", "projection", "read_write"), f"{where}.shape.data_spaces")
     spaces = {
         str(space.get("name")).lower(): _axes(
             space.get("projection"), sizes, steps, f"{where}.shape.data_spaces"
@@ -47,13 +60,42 @@ def problem_layer(problem: Mapping[str, Any], where: str) -> Layer:
         for space in _entries(shape, "data_spaces", where)
     }
     with within(where):
-        product = "C" not in sizes and "K" in sizes
-        found = _product(sizes, spaces) if product else _convolution(sizes, spaces)
+        found = _product(sizes, spaces) or _convolution(sizes, spaces)
     if found is None:
         raise InputError(
             f"{where}: its data spaces must be Weights, Inputs and Outputs of a convolution, depthwise or "
             "not, over M, C, P, Q, R, S and N, or of a matrix product over M, N and K"
         )
+    return found
+
+
+def _see_sizes(
+    instance: Mapping[str, Any],
+    numbers: Mapping[str, int],
+    dims: list[str],
+    steps: Mapping[str, Any],
+    where: str,
+) -> None:
+    """InputError of a name that the shape does not have, and of a dim without a size."""
+    for name in numbers:
+        if name not in dims and name not in steps:
+            line = line_of(instance, (name,))
+            place = f"{where}, line {line}" if line else where
+            raise unknown("dim or coefficient", name, (*dims, *steps), place)
+    lacking = [dim for dim in dims if dim not in numbers]
+    if lacking:
+        raise InputError(f"{where} lacks {', '.join(lacking)}: each dim of the shape has its size there")
+
+
+def _known(data: Mapping[str, Any], known: tuple[str, ...], where: str) -> Mapping[str, Any]:
+    """The table, its keys with underscores; InputError of a key that is not known, with its line."""
+    found = Table({}, getattr(data, "line", 0), {})
+    for key, value in data.items():
+        name = key.replace("-", "_")
+        if name not in known:
+            line = line_of(data, (key,))
+            raise unknown("key", key, known, f"{where}, line {line}" if line else where)
+        found[name] = value
     return found
 
 
@@ -76,7 +118,23 @@ def _axes(projection: Any, sizes: Mapping[str, int], steps: Mapping[str, Any], w
 
 
 def _convolution(sizes: Mapping[str, int], spaces: Mapping[str, Axes]) -> Layer | None:
-    """The layer whose data spaces these are, if they are a convolution's."""
+    """The layer whose data spaces these are, if they are a convolution's; with a dim G, of so many groups."""
+    groups, over = sizes.get("G", 1), frozenset([frozenset([("G", 1)])])
+    if groups > 1:
+        if not all(over <= axes for axes in spaces.values()):
+            return None
+        spaces = {name: axes - over for name, axes in spaces.items()}
+    sizes = {dim: size for dim, size in sizes.items() if dim != "G"}
+    found = _of_one_group(sizes, spaces)
+    if found is None or groups == 1:
+        return found
+    if found.groups > 1 or found.type == "DSCONV":
+        return None
+    return replace(found, K=found.K * groups, C=found.C * groups, groups=groups)
+
+
+def _of_one_group(sizes: Mapping[str, int], spaces: Mapping[str, Axes]) -> Layer | None:
+    """The layer of one group."""
     if set(sizes) - set(DIMS) or {"M", "K"} <= set(sizes):
         return None
     size = dict.fromkeys(DIMS.values(), 1) | {DIMS[dim]: count for dim, count in sizes.items()}

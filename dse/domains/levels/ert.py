@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from dse.domains.levels.machine import Energy
 from dse.support import strict_yaml
 from dse.support.errors import InputError, unknown
 from dse.support.files import read_text
@@ -17,21 +19,99 @@ INSTANCES = re.compile(r"\[[^\[\]]*\]")
 COMPUTE = "compute"
 ACTIONS = {"read": "read_pj", "write": "write_pj", "update": "update_pj"}
 """What a level's energies are called there; an update that is not named is a write."""
+ALIASES = {
+    "random_read": "read",
+    "random_write": "write",
+    "random_fill": "write",
+    "random_update": "update",
+    "mac_random": COMPUTE,
+    "random_compute": COMPUTE,
+    "mac": COMPUTE,
+}
+"""Names of older tables, as those that ship with Timeloop's exercises."""
+NO_CHANGE = ("idle", "metadata_", "gated_", "skipped_", "decompression", "compression", "constant_",
+             "reused_", "repeated_", "mac_gated", "mac_reused")  # fmt: skip
+"""How actions are called, or begin, that nothing here does: those of sparse machines, and waiting."""
 
 Table = Mapping[str, Mapping[str, float]]
 """By component, the last part of its name, the pJ of each of its actions."""
 
 
 def energies_of(table: Any, where: str) -> dict[str, dict[str, float]]:
-    """What a parsed table says; nothing where there is none. InputError of one that is none."""
+    """What a parsed table says; nothing where there is none. InputError of one that is none.
+
+    Actions go by today's names; InputError of two of the same, and of one that is not known.
+    """
     found: dict[str, dict[str, float]] = {}
     try:
         for entry in (table or {}).get("tables") or ():
             name = INSTANCES.sub("", str(entry["name"])).rpartition(".")[2]
-            found[name] = {str(one["name"]): float(one["energy"]) for one in entry["actions"]}
-    except (AttributeError, KeyError, TypeError, ValueError):
+            if name in found:
+                raise InputError(f"{where}: ERT: component {name} is there twice")
+            found[name] = {}
+            for one in entry["actions"]:
+                _add(found[name], str(one["name"]), float(one["energy"]), f"{where}: ERT: component {name}")
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
         raise InputError(f"{where}: ERT: tables must have a name and actions with energies") from None
     return found
+
+
+def _add(actions: dict[str, float], name: str, pj: float, where: str) -> None:
+    """Enter an action's energy under today's name."""
+    if name.startswith(NO_CHANGE):
+        return
+    known = ALIASES.get(name, name)
+    if actions.setdefault(known, pj) != pj:
+        raise InputError(
+            f"{where}: {name} is there twice under names that mean the same, with other energies"
+        )
+
+
+@dataclass(frozen=True)
+class Energies:
+    """The energies of an architecture's nodes; none where there is no table."""
+
+    known: Table
+    given: bool
+
+    @classmethod
+    def of(cls, table: Any) -> Energies:
+        """Those of a parsed table."""
+        if table is None:
+            return cls({}, False)
+        known = energies_of(table, "architecture")
+        if isinstance(table, Mapping):
+            for key in table:
+                if key not in ("version", "tables"):
+                    raise unknown("key", key, ("version", "tables"), "ERT")
+        return cls(known, True)
+
+    def see_nodes(self, nodes: Sequence[str]) -> None:
+        """InputError of a component that takes energy and is no node."""
+        for name, actions in self.known.items():
+            if name not in nodes and any(actions.values()):
+                raise unknown("node", name, nodes, "ERT: its components are nodes of the architecture")
+
+    def level(self, name: str) -> Energy | None:
+        """What a level's accesses take; None where no table says it, and it goes by the size."""
+        if name not in self.known:
+            return None
+        return Energy(**level_energies(self.known, name))
+
+    def leak(self, name: str) -> float:
+        """What an instance leaks a cycle."""
+        return self.known.get(name, {}).get("leak", 0.0)
+
+    def mac(self, name: str) -> float:
+        """What a MAC takes: 0 where there is no table."""
+        if not self.given:
+            return 0.0
+        if COMPUTE not in self.known.get(name, {}):
+            raise InputError(f"ERT: component {name}, which computes, lacks the action {COMPUTE!r}")
+        _see_known(name, self.known[name])
+        return self.known[name][COMPUTE]
 
 
 def read_ert(path: str) -> Table:
@@ -58,7 +138,16 @@ def level_energies(table: Table, level: str) -> dict[str, float]:
     found = {ours: actions[theirs] for theirs, ours in ACTIONS.items() if theirs in actions}
     if "read_pj" not in found or "write_pj" not in found:
         raise InputError(f"ERT: component {level} lacks the actions 'read' and 'write'")
+    _see_known(level, actions)
     return {**found, "update_pj": found.get("update_pj", found["write_pj"])}
+
+
+def _see_known(component: str, actions: Mapping[str, float]) -> None:
+    """InputError of an action that takes energy and is not known."""
+    for name, pj in actions.items():
+        if pj and name not in (*ACTIONS, COMPUTE, "leak"):
+            known = (*ACTIONS, COMPUTE, "leak", *ALIASES)
+            raise unknown("action", name, known, f"ERT: component {component}")
 
 
 def mac_energy(table: Table) -> tuple[str, float]:
@@ -69,4 +158,5 @@ def mac_energy(table: Table) -> tuple[str, float]:
             f"ERT: {len(found)} components have the action {COMPUTE!r}; with one it is a MAC's energy, "
             "otherwise give mac_pj"
         )
+    _see_known(found[0][0], table[found[0][0]])
     return found[0]

@@ -1,10 +1,11 @@
 """A machine in a Timeloop v4 architecture file, as timeloopfe reads it: `architecture` with its `nodes`.
 
-What is read: components and containers, `spatial` meshes, sizes, widths, blocks, bandwidths, and of
-`constraints` what each level keeps and over which dims it may loop and spread. Factors that a constraint
-fixes at more than 1, and orders, are the mapper's to fix: say them by `--fix`. Energies are those of an
-`ERT` in the same file, as Accelergy writes it; without one they go by the size, and DRAM takes 8 pJ a bit.
-A note of ours at its end has the machine that the file was written of, while nothing in it is changed.
+What is read: components and containers, storages side by side, meshes, sizes, widths, blocks, bandwidths,
+and of constraints (those of nodes, or of `targets` in sections of their own) what each level keeps and over
+which dims it may loop and spread. All else is known to change nothing, or is refused by name
+(`yaml_schema`). Energies are those of an `ERT` in the same file, as Accelergy writes it; what it does not
+have goes by the size, and DRAM takes 8 pJ a bit. A note of ours at its end has the machine that the file
+was written of, while nothing else is changed.
 """
 
 from __future__ import annotations
@@ -15,46 +16,44 @@ import operator
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from dse.domains.levels.architecture import machine_as_written
-from dse.domains.levels.ert import INSTANCES, energies_of
+from dse.domains.levels.ert import Energies
 from dse.domains.levels.machine import (
-    MAX_LEVELS,
     MAX_WORDS,
-    TENSORS,
     Bandwidth,
     Energy,
     Level,
     Machine,
     sram_pj,
 )
+from dse.domains.levels.models.timeloop.yaml_nodes import (
+    MESHES,
+    Node,
+    items_of,
+    kept_at,
+    nodes_of,
+    spaces_of,
+    targeted,
+)
+from dse.domains.levels.models.timeloop.yaml_schema import keys_of
 from dse.domains.levels.models.timeloop.zigzag_machine import zigzag_machine
 from dse.support import strict_yaml
-from dse.support.errors import InputError, one_line, shorten, unknown, within
+from dse.support.errors import InputError, shorten, unknown, within
 from dse.support.files import read_text
 from dse.support.notes import noted
 
 ENDINGS = (".yaml", ".yml")
 DRAM_PJ_A_BIT = 8.0
 DEFAULT_BITS = 8
-MAX_NODES = 4 * MAX_LEVELS
-SPACES = {"weights": "W", "inputs": "I", "outputs": "O"}
-MESHES = ("meshX", "meshY")
 DIMS = {"M": "K"}
 """What Timeloop's convolutions call otherwise."""
 
 
-@dataclass(frozen=True)
-class _Node:
-    """A component or a container, with the attributes of the containers around it."""
-
-    tag: str
-    name: str
-    data: Mapping[str, Any]
-    attributes: Mapping[str, Any]
+RELEVANT = {"W": "RSCK", "I": "RSPQCN", "O": "PQKN"}
+"""The dims of each tensor of a convolution."""
 
 
 def read_yaml_machine(path: str) -> Machine:
@@ -73,54 +72,43 @@ def read_yaml_machine(path: str) -> Machine:
 
 
 def _described(data: Any, name: str, where: str) -> Machine:
-    architecture = data.get("architecture") if isinstance(data, Mapping) else None
-    nodes = architecture.get("nodes") if isinstance(architecture, Mapping) else None
+    if not isinstance(data, Mapping) or not isinstance(data.get("architecture"), Mapping):
+        raise InputError(f"{where}: there is no architecture with nodes, as Timeloop v4 has it, nor memories")
+    nodes = data["architecture"].get("nodes")
     if not isinstance(nodes, list) or not nodes:
         raise InputError(f"{where}: there is no architecture with nodes, as Timeloop v4 has it, nor memories")
-    found = list(_nodes(nodes, where))
+    file = keys_of("the file", data, where)
+    if file.get("sparse_optimizations"):
+        raise InputError(f"{where}: sparse_optimizations are not read: sparse machines are not modelled here")
+    keys_of("architecture", file["architecture"], f"{where}: architecture")
+    variables = keys_of("variables", file.get("variables"), f"{where}: variables")
+    found = targeted(list(nodes_of(nodes, where)), file, where)
     components = [node for node in found if node.tag == "Component"]
     if len(components) < 2:
         raise InputError(f"{where}: there must be a storage and, last, what computes; got {len(components)}")
-    energies = energies_of(data.get("ERT"), where)
     compute = components[-1]
-    seconds = _number(compute.attributes.get("global_cycle_seconds", 1e-9), f"{where}: global_cycle_seconds")
-    mac_pj = energies.get(compute.name, {}).get("compute", 0.0)
+    usual = variables.get("global_cycle_seconds", 1e-9)
+    seconds = compute.attributes.get("global_cycle_seconds", usual)
+    seconds = _number(seconds, f"{where}: global_cycle_seconds")
     with within(where):
+        energies = Energies.of(file.get("ERT"))
         levels = list(_levels(found[: found.index(compute) + 1], energies))
-        return Machine(name, tuple(levels), mac_pj, clock_ghz=1e-9 / seconds)
+        machine = Machine(name, tuple(levels), energies.mac(compute.name), clock_ghz=1e-9 / seconds)
+        energies.see_nodes([node.name for node in found])
+        return machine
 
 
-def _nodes(nodes: list[Any], where: str) -> Iterator[_Node]:
-    if len(nodes) > MAX_NODES:
-        raise InputError(f"{where}: it has {len(nodes):,} nodes; at most {MAX_NODES}")
-    inherited: dict[str, Any] = {}
-    for place, data in enumerate(nodes):
-        if not isinstance(data, Mapping) or not isinstance(data.get("name"), str):
-            raise InputError(f"{where}: nodes[{place}] must be a !Component or a !Container with a name")
-        tag = str(data.get("!", ""))
-        if tag not in ("Component", "Container"):
-            raise InputError(
-                f"{where}: node {shorten(data['name'])}: !{one_line(tag)[:60]} is not read; "
-                "expected !Component, !Container"
-            )
-        own = data.get("attributes") or {}
-        if not isinstance(own, Mapping):
-            raise InputError(f"{where}: node {shorten(data['name'])}: attributes must be a table")
-        if tag == "Container":
-            inherited |= own
-        yield _Node(tag, INSTANCES.sub("", data["name"]), data, {**inherited, **own})
-
-
-def _levels(nodes: list[_Node], energies: Mapping[str, Mapping[str, float]]) -> Iterator[Level]:
+def _levels(nodes: list[Node], energies: Energies) -> Iterator[Level]:
     """The levels above what computes, the last of the nodes; a mesh is a level that keeps nothing."""
-    first = True
+    first, instances = True, 1
     for node in nodes:
         place = f"node {shorten(node.name)}"
-        mesh = _mesh(node, place)
+        mesh = _mesh(node, place, instances)
+        instances *= mesh
         if mesh > 1:
             if first:
                 raise InputError(f"{place}: there must be one of the outermost level")
-            spatial = _constraints(node, "spatial", place)
+            spatial = node.constraints["spatial"]
             multicast, reduction = _reuse(spatial, place)
             yield Level(
                 f"inter_{node.name}_spatial",
@@ -130,128 +118,163 @@ def _levels(nodes: list[_Node], energies: Mapping[str, Mapping[str, float]]) -> 
                 multicast=multicast,
                 reduction=reduction,
             )
+        elif any(node.constraints["spatial"].values()) and node.tag == "Component":
+            raise InputError(f"{place}: it has spatial constraints, and no mesh: leave them out")
         if node.tag == "Component" and node is not nodes[-1]:
-            yield _storage(node, energies.get(node.name), place, outermost=first)
+            yield _storage(node, energies, place, outermost=first)
             first = False
 
 
-def _storage(node: _Node, energy: Mapping[str, float] | None, where: str, *, outermost: bool) -> Level:
+def _storage(node: Node, energies: Energies, where: str, *, outermost: bool) -> Level:
     known = node.attributes
 
     def number(*names: str) -> float | None:
-        name = next((name for name in names if known.get(name) is not None), None)
-        return None if name is None else _number(known[name], f"{where}: {name}")
+        said = [name for name in names if known.get(name) is not None]
+        values = {_number(known[name], f"{where}: {name}") for name in said}
+        if len(values) > 1:
+            raise InputError(f"{where}: {' and '.join(said)} are the same, and differ; leave out all but one")
+        return next(iter(values), None)
 
     def count(usual: float, *names: str) -> int:
         return _whole(number(*names) or max(1, usual), f"{where}: {names[0]}")
 
-    bits = number("datawidth", "word_bits", "word-bits") or DEFAULT_BITS
-    width = number("width", "memory_width") or bits
-    cluster = count(1, "cluster_size", "cluster-size")
-    block = count(width // (bits * cluster), "block_size", "block-size")
-    # A row of a depth is a block; entries are words.
-    blocks, room = number("depth", "memory_depth"), number("entries")
-    room = blocks * block if blocks is not None else room
-    is_dram = str(node.data.get("class", "")).lower() == "dram"
-    words = None if room is None or is_dram else _whole(room, f"{where}: depth * block_size")
-    keeps, may_keep = _kept(_constraints(node, "dataspace", where), where, outermost=outermost)
+    bits = number("datawidth", "word_bits") or DEFAULT_BITS
+    width = number("width", "memory_width", "data_storage_width") or bits
+    cluster = count(1, "cluster_size")
+    block = count(width // (bits * cluster), "block_size")
+    room = _room(number, bits, block, where)
+    is_dram = "dram" in str(node.data.get("class_", "")).lower() or _is_lpddr(node)
+    if is_dram and room is not None:
+        raise InputError(f"{where}: it is DRAM and has a size; a DRAM has no limit here: leave one out")
+    words = None if room is None else _whole(room, f"{where}: depth * block_size")
+    keeps, may_keep = kept_at(node.constraints["dataspace"], where, outermost=outermost)
+    if node.beside:
+        may_keep = ()
+    rates = Bandwidth(*(number(f"{kind}_bandwidth") for kind in ("read", "write", "shared")))
+    both = number("bandwidth")
+    if both is not None:
+        if rates != Bandwidth():
+            raise InputError(f"{where}: bandwidth and read_, write_ or shared_bandwidth: leave one out")
+        # Timeloop's buffer.cpp gives a half to each.
+        rates = Bandwidth(both / 2, both / 2)
+    energy = energies.level(node.name)
     return Level(
         node.name,
         capacity=words,
         keeps=keeps,
         may_keep=may_keep,
-        loops=_open_dims(_constraints(node, "temporal", where), where),
-        bandwidth=Bandwidth(number("read_bandwidth"), number("write_bandwidth"), number("shared_bandwidth")),
-        energy=_energy(energy, words, block, bits),
+        loops=_open_dims(node.constraints["temporal"], where),
+        bandwidth=rates,
+        energy=energy or _by_size(words, block, bits),
         block=block,
-        leak_pj=(energy or {}).get("leak", 0.0),
+        leak_pj=energies.leak(node.name),
         cluster=cluster,
     )
 
 
-def _energy(given: Mapping[str, float] | None, words: int | None, block: int, bits: float) -> Energy:
-    if given is not None:
-        read, write = given.get("read", 0.0), given.get("write", 0.0)
-        return Energy(read, write, given.get("update", write))
+def _is_lpddr(node: Node) -> bool:
+    """Whether its class is a kind of DRAM that is called otherwise."""
+    return str(node.data.get("class_", "")).lower().startswith(("lpddr", "hbm", "ddr", "gddr"))
+
+
+def _room(number: Callable[..., float | None], bits: float, block: int, where: str) -> float | None:
+    """Words of a storage; several buffers of it leave each a part."""
+    # A row of a depth is a block; entries are words.
+    blocks, entries, kilobytes = (
+        number("depth", "memory_depth", "data_storage_depth"),
+        number("entries"),
+        number("sizeKB"),
+    )
+    words = {
+        "depth": None if blocks is None else blocks * block,
+        "entries": entries,
+        "sizeKB": None if kilobytes is None else kilobytes * 8192 // bits,
+    }
+    said = {name: count for name, count in words.items() if count is not None}
+    if len(set(said.values())) > 1:
+        sizes = ", ".join(f"{name} {count:,.10g}" for name, count in said.items())
+        raise InputError(f"{where}: its sizes differ, in words: {sizes}; leave out all but one")
+    room = next(iter(said.values()), None)
+    buffers = number("multiple_buffering") or 1
+    return None if room is None else room // buffers
+
+
+def _by_size(words: int | None, block: int, bits: float) -> Energy:
     if words is None:
         return Energy.of_any(DRAM_PJ_A_BIT * block * bits)
     return Energy.of_any(sram_pj(words / block, int(block * bits)))
 
 
-def _mesh(node: _Node, where: str) -> int:
+def _mesh(node: Node, where: str, above: int) -> int:
+    """How many there are of what is from a node on, for each of what is above it."""
     spatial = node.data.get("spatial") or {}
     if not isinstance(spatial, Mapping):
         raise InputError(f"{where}: spatial must be a table such as {{meshX: 16}}")
     for axis in spatial:
         if axis not in MESHES:
             raise unknown("key", axis, MESHES, f"spatial of {where}")
-    return math.prod(_whole(_number(spatial.get(axis, 1), where), f"{where}: {axis}") for axis in MESHES)
 
+    def meshed(table: Mapping[str, Any]) -> int:
+        return math.prod(_whole(_number(table.get(axis, 1), where), f"{where}: {axis}") for axis in MESHES)
 
-def _constraints(node: _Node, kind: str, where: str) -> Mapping[str, Any]:
-    constraints = node.data.get("constraints") or {}
-    found = constraints.get(kind) or {} if isinstance(constraints, Mapping) else None
-    if not isinstance(found, Mapping):
-        raise InputError(f"{where}: constraints must be tables of temporal, spatial and dataspace")
-    return found
-
-
-def _kept(
-    constraints: Mapping[str, Any], where: str, *, outermost: bool
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What a level keeps, and what it may: all that is neither kept nor bypassed."""
-    if outermost:
-        return TENSORS, ()
-    kept, bypassed, only = (_spaces(constraints, key, where) for key in ("keep", "bypass", "keep_only"))
-    if only:
-        return only, ()
-    may = tuple(name for name in TENSORS if name not in kept and name not in bypassed)
-    return kept, may
+    said = {"spatial": meshed(spatial), "its attributes": meshed(node.own), "its name": node.count}
+    if node.own.get("instances") is not None:
+        total = _whole(_number(node.own["instances"], f"{where}: instances"), f"{where}: instances")
+        if total % above:
+            raise InputError(f"{where}: {total} instances are not equally many for each of {above} above")
+        said["instances"] = total // above
+    counts = {name: count for name, count in said.items() if count > 1}
+    if len(set(counts.values())) > 1:
+        words = ", ".join(f"{count} by {name}" for name, count in counts.items())
+        raise InputError(f"{where}: there are {words}; leave out all but one")
+    return next(iter(counts.values()), 1)
 
 
 def _reuse(spatial: Mapping[str, Any], where: str) -> tuple[bool, bool]:
     """Whether what is read is sent once to all that need it, and whether sums are added up on their way."""
-    alone = _spaces(spatial, "no_reuse", where)
+    alone = {
+        name for key in ("no_reuse", "no_multicast_no_reduction") for name in spaces_of(spatial, key, where)
+    }
     if ("W" in alone) != ("I" in alone):
         raise InputError(f"{where}: no_reuse of one of Weights and Inputs is not read: name both, or neither")
     return "W" not in alone, "O" not in alone
 
 
-def _spaces(constraints: Mapping[str, Any], key: str, where: str) -> tuple[str, ...]:
-    found = []
-    for name in _items(constraints.get(key), f"{where}: {key}"):
-        if name.lower() not in SPACES:
-            raise InputError(f"{where}: {shorten(name)} is no dataspace; expected {', '.join(SPACES)}")
-        found.append(SPACES[name.lower()])
-    return tuple(name for name in TENSORS if name in found)
-
-
-def _items(given: Any, where: str) -> list[str]:
-    """A list of texts, or what one text separates by commas or spaces."""
-    if isinstance(given, str):
-        return given.replace(",", " ").split()
-    if not isinstance(given, list | None) or not all(isinstance(item, str) for item in given or ()):
-        raise InputError(f"{where} must be a list of words, got {shorten(given)}")
-    return given or []
-
-
 _FACTOR = re.compile(r"\s*([A-Za-z]+)\s*(<?=|<)\s*0*([0-9]+)\s*")
+CONV = ("R", "S", "P", "Q", "C", "K", "N")
 
 
 def _open_dims(constraints: Mapping[str, Any], where: str) -> tuple[str, ...] | None:
     """The dims whose factors no constraint fixes at 1; None if that is all of them."""
-    key = "factors" if constraints.get("factors") else "factors_only"
-    closed = set()
-    for text in _items(constraints.get(key), f"{where}: {key}"):
-        found = _FACTOR.fullmatch(text)
-        if not found:
-            raise InputError(f"{where}: {shorten(text)} is no factor; expected such as C=1 or M<=16")
-        dim, sign, number = found.groups()
-        if number == "1" and sign != "<":
-            closed.add(DIMS.get(dim, dim))
+    closed, named = set[str](), set[str]()
+    for key in ("factors", "factors_only"):
+        for text in items_of(constraints.get(key), f"{where}: {key}"):
+            found = _FACTOR.fullmatch(text)
+            if not found:
+                raise InputError(f"{where}: {shorten(text)} is no factor; expected such as C=1")
+            dim, sign, number = found.groups()
+            dim = DIMS.get(dim, dim)
+            if dim not in CONV:
+                raise unknown("dim", dim, (*CONV, "M"), f"{where}: {key}")
+            if (int(number), sign) not in ((1, "="), (1, "<="), (2, "<")):
+                raise InputError(
+                    f"{where}: the factor {shorten(text)} is not read: only a factor of 1 is; say others by "
+                    "--fix, and leave it out"
+                )
+            closed.add(dim)
+            named.add(dim)
+    if constraints.get("factors_only") is not None:
+        closed |= set(CONV)
+    for name in spaces_of(constraints, "no_iteration_over_dataspaces", where):
+        if name == "O":
+            raise InputError(
+                f"{where}: no_iteration_over_dataspaces of Outputs is not read: whether C is one of their "
+                "dims is the layer's to say; give factors, as in [M=1, P=1, Q=1, N=1]"
+            )
+        closed |= set(RELEVANT[name])
     if not closed:
         return None
-    return tuple(dim for dim in ("R", "S", "P", "Q", "C", "K", "N") if dim not in closed)
+    return tuple(dim for dim in CONV if dim not in closed)
 
 
 _ARITHMETIC: dict[type, Callable[[Any, Any], Any]] = {
