@@ -8,7 +8,8 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from workloads import from_torch
+from dse.core.edges import Edge
+from workloads import from_torch, load
 
 # `_ops` of the first weights of each model, in billions.
 PUBLISHED = {
@@ -46,3 +47,20 @@ def test_the_work_of_a_model_is_the_published_one(models: Any, name: str) -> Non
         module(image)
     assert 2 * network.macs == counter.get_total_flops()
     assert all(entry.macs == 0 for entry in network.left_out)
+
+
+@pytest.mark.parametrize(
+    "name", ["alexnet", "vgg16", "resnet18", "resnet50", "mobilenet_v2", "efficientnet_b0"]
+)
+def test_what_reads_what_in_a_network_that_comes_along_is_as_its_model_has_it(models: Any, name: str) -> None:
+    with torch.device("meta"):
+        module, image = models.get_model(name).eval(), torch.empty(1, 3, 224, 224)
+    traced, table = from_torch(module, image), load(name)
+    names = {one.name: other.name for one, other in zip(traced.in_order, table.in_order, strict=True)}
+    # What nothing reads in the table goes off the chip.
+    sources = {edge.source for edge in table.edges}
+    assert set(table.edges) == {
+        Edge(names[edge.source], names[edge.reader], edge.operand, edge.whole)
+        for edge in traced.edges
+        if names[edge.source] in sources
+    }

@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 from dse.core.edges import BESIDE, EVERYTHING, INPUT, ROWS, WEIGHT, Edge
+from dse.support.errors import InputError
 from tests.workloads.onnx_cases import model, operator, written
 from workloads import from_torch, load
 from workloads.models.toml_file import network_toml
@@ -56,6 +57,13 @@ def test_an_if_within_an_if_that_reads_a_tensor_from_outside_is_a_reader(tmp_pat
     value = next(value for value in made.graph.input if value.name == "bool")
     value.type.tensor_type.elem_type = onnx.TensorProto.BOOL
     assert dict(load(written(tmp_path / "if.onnx", made)).also_read)["a"] == "If reads it, which is left out"
+
+
+def test_operators_that_are_out_of_order_or_make_the_same_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="Sqrt '' reads 'a' before it is made"):
+        read(tmp_path, operator("Sqrt", "a", "s"), FIRST, SECOND, **IMAGE)
+    with pytest.raises(InputError, match="'a' is made by two operators"):
+        read(tmp_path, FIRST, FIRST, SECOND, **IMAGE)
 
 
 def test_a_convolution_that_is_left_out_is_a_reader(tmp_path: Path) -> None:
@@ -318,6 +326,40 @@ def test_what_goes_into_a_graph_of_its_own_and_comes_out_is_written() -> None:
     said = dict(network.also_read)
     assert said["first"].endswith("reads it, in a graph of its own")
     assert said["second"].endswith("hands it on, out of a graph of its own")
+
+
+class Llama(nn.Module):
+    """A block as its authors run it: norms before, queries that share keys, a gated feed-forward part."""
+
+    def __init__(self, width: int = 32, heads: int = 4, shared: int = 2) -> None:
+        super().__init__()
+        self.size = width // heads
+        self.first, self.second = nn.RMSNorm(width), nn.RMSNorm(width)
+        self.q_proj, self.o_proj = nn.Linear(width, width), nn.Linear(width, width)
+        self.k_proj, self.v_proj = (nn.Linear(width, shared * self.size) for _ in range(2))
+        self.gate_proj, self.up_proj = nn.Linear(width, 64), nn.Linear(width, 64)
+        self.down_proj = nn.Linear(64, width)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        normed = self.first(x)
+        query, key, value = (
+            one(normed).unflatten(-1, (-1, self.size)).transpose(1, 2)
+            for one in (self.q_proj, self.k_proj, self.v_proj)
+        )
+        context = nn.functional.scaled_dot_product_attention(
+            query, key, value, is_causal=True, enable_gqa=True
+        )
+        x = x + self.o_proj(context.transpose(1, 2).flatten(2))
+        normed = self.second(x)
+        made: torch.Tensor = self.down_proj(nn.functional.silu(self.gate_proj(normed)) * self.up_proj(normed))
+        return x + made
+
+
+def test_a_transformers_edges_by_name_are_those_of_its_module_traced() -> None:
+    traced = from_torch(Llama(), torch.zeros(1, 8, 32))
+    own = {layer.name: layer.name.rpartition(".")[2] for layer in traced.in_order}
+    named = {Edge(own[edge.source], own[edge.reader], edge.operand, edge.whole) for edge in traced.edges}
+    assert named == set(load("llama3-8b@prefill=8").edges)
 
 
 class Sums(nn.Module):

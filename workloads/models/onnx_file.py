@@ -6,7 +6,8 @@ The weights are not needed: neither those in the file, which are dropped, nor th
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from math import prod
 from pathlib import Path
@@ -60,6 +61,7 @@ def _read(
     _set_inputs(model.graph, dict(inputs), where, path)
     nodes = [node for node in model.graph.node if node.op_type != "Constant"]
     outputs = [value.name for value in model.graph.output]
+    _see_order(nodes, where)
     shapes = shapes_of(model, where, as_saved=not inputs)
     found = Collected(traced=Traced(lambda tensor: shapes.get(str(tensor))))
     for node in nodes:
@@ -67,6 +69,23 @@ def _read(
     found.traced.lost(outputs, "an output of the model")
     with within(where, path):
         return found.network(Path(path).stem, path)
+
+
+def _see_order(nodes: Sequence[onnx.NodeProto], where: str) -> None:
+    """InputError where an operator reads what is made behind it, or two make the same tensor."""
+    to_come = Counter(name for node in nodes for name in node.output if name)
+    twice = next((name for name, count in to_come.items() if count > 1), None)
+    if twice is not None:
+        raise InputError(f"{where}: {shorten(twice)} is made by two operators; give one of them another name")
+    for node in nodes:
+        early = next((name for name in node.input if name in to_come), None)
+        if early is not None:
+            raise InputError(
+                f"{where}: {node.op_type} {shorten(node.name)} reads {shorten(early)} before it is made; "
+                "operators must stand in the order in which they run"
+            )
+        for name in node.output:
+            to_come.pop(name, None)
 
 
 def _read_operator(node: Node, found: Collected, where: str) -> None:

@@ -177,9 +177,14 @@ def _kind(node: torch.fx.Node) -> str:
 
 def _same(node: torch.fx.Node) -> list[torch.fx.Node]:
     """A node and those before it that are the same tensor, which was changed in place."""
-    return [node, *(_same(node.all_input_nodes[0]) if _kind(node) == CHANGED else [])]
+    found = [node]
+    while _kind(found[-1]) == CHANGED:
+        found.append(found[-1].all_input_nodes[0])
+    return found
 
 
 def _seen_from(node: torch.fx.Node) -> torch.fx.Node:
     """The tensor that another one lies in."""
-    return node if _kind(node) == NEW or not node.all_input_nodes else _seen_from(node.all_input_nodes[0])
+    while _kind(node) != NEW and node.all_input_nodes:
+        node = node.all_input_nodes[0]
+    return node
