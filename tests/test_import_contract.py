@@ -247,6 +247,10 @@ OTHER_MEANINGS = {
     ): "an accelerator without limits, under which papers compare",
     ("dse.domains.clustered.space.parts", "paper"): "a space, by the name that users know it by",
     ("dse.cli.options", "paper"): "the same space, in the help of --space",
+    (
+        "dse.domains.levels.models.timeloop.yaml_schema",
+        "transfer",
+    ): "in a key of Timeloop's, no_link_transfer",
 }
 
 STILL_NAMED: set[tuple[str, str]] = set()
