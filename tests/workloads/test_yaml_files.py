@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from dse.core.layer import Layer
+from dse.core.widths import Widths
 from dse.support.errors import InputError
 from tests.conftest import Dse
 from workloads import load, load_layer
@@ -161,12 +163,12 @@ def test_a_workloads_convolutions_and_products_are_layers_and_the_rest_is_named(
     tmp_path: Path, dse: Dse
 ) -> None:
     path = file(tmp_path, WORKLOAD)
-    network = load(path)
+    network, wide_sums = load(path), Widths(O=16)
     assert dict(zip((names[0] for names in network.members), network.layers, strict=True)) == {
-        "conv1": Layer("CONV", 64, 3, 224, 224, 7, 7, (2, 2), (3, 3)),
-        "grouped": Layer("CONV", 4, 16, 16, 16, 3, 3),
-        "depthwise": Layer("DSCONV", 1, 96, 16, 16, 3, 3),
-        "fc": Layer.gemm(4, 10, 64),
+        "conv1": Layer("CONV", 64, 3, 224, 224, 7, 7, (2, 2), (3, 3), bits=Widths(8, 8, 16)),
+        "grouped": Layer("CONV", 4, 16, 16, 16, 3, 3, bits=wide_sums),
+        "depthwise": Layer("DSCONV", 1, 96, 16, 16, 3, 3, bits=wide_sums),
+        "fc": replace(Layer.gemm(4, 10, 64), bits=wide_sums),
     }
     assert [layer.repeats for layer in network.layers] == [1, 8, 1, 1]
     assert [(entry.operator, entry.count) for entry in network.left_out] == [("Add", 1)]
@@ -192,6 +194,9 @@ def test_a_workloads_convolutions_and_products_are_layers_and_the_rest_is_named(
         ("[[3, 2], [3, 2]]", "[[3], [3, 2]]", "padding must be pairs of before and after"),
         ("[[3, 2], [3, 2]]", "[[-3, 2], [3, 2]]", "padding must be at least 0"),
         ("loop_dims: [B, K, G, OX, C, FX, OY, FY]", "loop_dims: 3", "loop_dims must be a list, got 3"),
+        ("loop_sizes:", "loop_size:", "unknown key 'loop_size' in .*line 8; did you mean 'loop_sizes'"),
+        ("{W: 8,", "{A: 8,", "unknown operand 'A'"),
+        ("O: 16, O_final: 8}", "O: 0, O_final: 8}", "operand_precision.O must be at least 1"),
         ("- id: 0", "- 7\n- id: 0", "must be a table|must be a mapping|got 7"),
     ],
 )

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from dse.core.edges import BESIDE, EVERYTHING, INPUT, WEIGHT, Edge
 from dse.core.layer import DIMS, NO_STEPS, Layer
+from dse.core.widths import NO_WIDTHS
 from dse.support.toml import toml_value
 from workloads.network import Network
 
@@ -44,7 +46,8 @@ def _entry(alike: list[Layer]) -> dict[str, Any]:
     """The keys of equal layers, which stand under the name of the first."""
     layer, repeats = alike[0], sum(layer.repeats for layer in alike)
     counts = {"repeats": repeats, "batch": layer.batch}
-    return {"name": layer.name, **dict(_sizes(layer)), **{key: n for key, n in counts.items() if n > 1}}
+    found = {"name": layer.name, **dict(_sizes(layer)), **{key: n for key, n in counts.items() if n > 1}}
+    return found | ({"bits": layer.bits.to_dict()} if layer.bits else {})
 
 
 def _read(name: str, network: Network) -> dict[str, Any]:
@@ -72,7 +75,7 @@ def _whole(edge: Edge | None) -> str:
 
 def _sizes(layer: Layer) -> Iterator[tuple[str, Any]]:
     """A matrix product as such, any other layer as a convolution."""
-    if layer == Layer.gemm(layer.Y, layer.K, layer.C, batch=layer.batch):
+    if replace(layer, bits=NO_WIDTHS) == Layer.gemm(layer.Y, layer.K, layer.C, batch=layer.batch):
         yield from {"type": "GEMM", "M": layer.Y, "N": layer.K, "K": layer.C}.items()
         return
     yield "type", layer.type

@@ -11,10 +11,18 @@ from collections.abc import Mapping
 from typing import Any
 
 from dse.core.layer import Layer
-from dse.support.errors import InputError, shorten, within
+from dse.core.widths import MAX_BITS, NO_WIDTHS, Widths
+from dse.support.errors import InputError, shorten, unknown, within
+from dse.support.strict_yaml import line_of
 from dse.support.validation import table, whole_number
 from workloads.models.collected import Collected
 
+KEYS = ("id", "name", "operator_type", "equation", "loop_dims", "loop_sizes", "dimension_relations",
+        "pr_loop_dims", "pr_loop_sizes", "padding", "operand_precision", "operand_source")  # fmt: skip
+"""What an entry may have: `id` and `operand_source` say who reads what, and change no layer; sizes of
+partially relevant loops follow from the others."""
+WORD_BITS = 8
+"""Of a word of ZigZag's machines, as they are read here."""
 LOOPS = ("B", "G", "K", "C", "OY", "OX", "FY", "FX")
 PARTS = {"W": {"G", "K", "C", "FY", "FX"}, "I": {"B", "G", "C", "IY", "IX"}, "O": {"B", "G", "K", "OY", "OX"}}
 _OPERAND = re.compile(r"\b([OWI])((?:\[\w*\])+)")
@@ -29,6 +37,10 @@ def collect_workload(found: Collected, entries: list[Any], where: str) -> None:
 
 def _collect(found: Collected, entry: Mapping[str, Any], where: str) -> None:
     """Enter the layer of one entry, or that it is none."""
+    for key in entry:
+        if key not in KEYS:
+            line = line_of(entry, (key,))
+            raise unknown("key", key, KEYS, f"{where}, line {line}" if line else where)
     operator = str(entry.get("operator_type", "layer"))
     name = str(entry.get("name") or f"{operator}_{entry.get('id', '')}")
     dims = [str(dim).upper() for dim in _list(entry.get("loop_dims"), f"{where}.loop_dims")]
@@ -82,6 +94,7 @@ def _layer(entry: Mapping[str, Any], size: Mapping[str, int], where: str) -> Lay
         reach.append(used - before - after if symmetric else used)
         pads.append(before if symmetric else 0)
     options: dict[str, Any] = {
+        "bits": _widths(entry, where),
         "R": size["FY"],
         "S": size["FX"],
         "stride": (step["OY"], step["OX"]),
@@ -96,6 +109,17 @@ def _layer(entry: Mapping[str, Any], size: Mapping[str, int], where: str) -> Lay
         return Layer("DSCONV", K=1, C=groups, Y=reach[0], X=reach[1], **options)
     outputs, inputs = groups * outputs, groups * inputs
     return Layer("CONV", K=outputs, C=inputs, Y=reach[0], X=reach[1], groups=groups, **options)
+
+
+def _widths(entry: Mapping[str, Any], where: str) -> Widths:
+    """The bits of words; none where all are words of the machine. Sums and outputs are words alike here."""
+    given = table(entry.get("operand_precision") or {}, f"{where}.operand_precision")
+    for name, bits in given.items():
+        if name not in (*PARTS, "O_final"):
+            raise unknown("operand", name, (*PARTS, "O_final"), f"{where}.operand_precision")
+        whole_number(bits, f"{where}.operand_precision.{name}", most=MAX_BITS)
+    bits = {name: given[name] for name in PARTS if name in given}
+    return NO_WIDTHS if set(bits.values()) <= {WORD_BITS} else Widths(**bits)
 
 
 def _padding(entry: Mapping[str, Any], where: str) -> list[tuple[int, int]]:

@@ -14,6 +14,7 @@ from typing import Any
 
 from dse.domains.levels.machine import MAX_WORDS, Bandwidth, Energy, Level, Machine, not_negative
 from dse.support.errors import InputError, shorten, unknown
+from dse.support.strict_yaml import line_of
 from dse.support.validation import table, whole_number
 
 WORD_BITS = 8
@@ -32,6 +33,10 @@ def zigzag_machine(data: Mapping[str, Any], name: str, where: str) -> Machine:
     memories = table(data["memories"], f"{where}: memories")
     if not memories:
         raise InputError(f"{where}: memories must be one or more")
+    _see("the file", data, where)
+    _see("operational_array", array, f"{where}: operational_array")
+    if array.get("systolic_dimensions"):
+        raise InputError(f"{where}: systolic_dimensions are not read: no cycles of filling are counted here")
     found = [
         (str(memory), *_memory(entry, dims, f"{where}: memories.{shorten(memory, 40)}"))
         for memory, entry in reversed(list(memories.items()))
@@ -49,9 +54,47 @@ def zigzag_machine(data: Mapping[str, Any], name: str, where: str) -> Machine:
             )
         levels.append(Level(memory, may_keep=(), **figures))
         levels += [Level(dim, fan_out=dims[dim], may_keep=()) for dim in sorted(own - below)]
-    title, what = data.get("name"), f"{where}: operational_array.unit_energy"
-    mac_pj = not_negative(array.get("unit_energy", 0), what)
+    title = data.get("name")
+    energies = {name: array[name] for name in ("unit_energy", "multiplier_energy") if name in array}
+    if len(energies) != 1:
+        said = " and ".join(energies) or "nothing"
+        raise InputError(
+            f"{where}: operational_array: unit_energy (multiplier_energy in older files) is what a MAC "
+            f"takes, and must be there once: there is {said}"
+        )
+    mac_pj = not_negative(next(iter(energies.values())), f"{where}: operational_array.{next(iter(energies))}")
     return Machine(title if isinstance(title, str) and title else name, tuple(levels), mac_pj)
+
+
+KEYS = {
+    "the file": ("name", "memories", "operational_array", "dataflows"),
+    "operational_array": ("unit_energy", "multiplier_energy", "unit_area", "multiplier_area", "dimensions",
+                          "sizes", "is_imc", "imc_type", "bit_serial_precision", "adc_resolution",
+                          "input_precision", "systolic_dimensions"),
+    "memory": ("size", "r_cost", "w_cost", "area", "latency", "operands", "ports", "served_dimensions",
+               "auto_cost_extraction", "mem_type", "double_buffering_support", "force_double_buffering",
+               "r_bw", "w_bw", "r_port", "w_port", "rw_port", "min_r_granularity", "min_w_granularity"),
+    "port": ("name", "type", "bandwidth_min", "bandwidth_max", "allocation"),
+}  # fmt: skip
+"""What tables may have. Areas, latencies, types, names and dataflows change no energy and no cycles here, nor
+does which port moves what: all of a level's ports are shared."""
+REFUSED = {
+    **dict.fromkeys(
+        ("double_buffering_support", "force_double_buffering"),
+        "a memory that is there twice has half its size here: say so by its size",
+    ),
+    "min_r_granularity": "an access moves a port's least bandwidth: say it as bandwidth_min",
+    "min_w_granularity": "an access moves a port's least bandwidth: say it as bandwidth_min",
+    **dict.fromkeys(("r_bw", "w_bw", "r_port", "w_port", "rw_port"), "say it by ports, as today's files do"),
+}
+
+
+def _see(kind: str, data: Mapping[str, Any], where: str) -> None:
+    """InputError of a key that is not known, with its line."""
+    for key in data:
+        if key not in KEYS[kind]:
+            line = line_of(data, (key,))
+            raise unknown("key", key, KEYS[kind], f"{where}, line {line}" if line else where)
 
 
 def _dims(array: Mapping[str, Any], where: str) -> dict[str, int]:
@@ -64,6 +107,10 @@ def _dims(array: Mapping[str, Any], where: str) -> dict[str, int]:
 def _memory(data: Any, dims: Mapping[str, int], where: str) -> tuple[set[str], dict[str, Any]]:
     """The dims of the array that one memory serves, and the figures of its level."""
     entry = table(data, where)
+    _see("memory", entry, where)
+    for key, why in REFUSED.items():
+        if entry.get(key):
+            raise InputError(f"{where}: {key} is not read ({shorten(entry[key])}): {why}")
     if entry.get("auto_cost_extraction"):
         raise InputError(
             f"{where}: its costs are to come from CACTI, which is not run; give r_cost and w_cost"
@@ -96,6 +143,7 @@ def _ports(ports: list[Any], where: str) -> tuple[Bandwidth, int, float]:
     least, most = math.inf, 0
     for place, data in enumerate(ports):
         port = table(data, f"{where}[{place}]")
+        _see("port", port, f"{where}[{place}]")
         if port.get("type") not in KINDS:
             raise unknown("type", str(port.get("type")), KINDS, f"{where}[{place}]")
         widest = whole_number(port.get("bandwidth_max"), f"{where}[{place}].bandwidth_max")
