@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from dse.core.edges import Chain, Edge, chains_of, see_edges
+from dse.core.edges import Chain, Edge, chains_of, has_runs_of_groups, ordered, see_edges
 from dse.core.layer import Layer
 from dse.core.whole_network import WholeNetwork
 from dse.support.errors import InputError, shorten, unknown
@@ -120,7 +120,12 @@ class Network:
     def chains(self) -> tuple[Chain, ...]:
         """The layers that read each other, groups and batches folded."""
         layers = [layer.folded() for layer in self.in_order]
-        return chains_of(layers, self.edges, self.also_read, self.times)
+        grouped = {layer.name for layer in self.in_order if has_runs_of_groups(layer)}
+        edges = [
+            replace(edge, whole=ordered(f"B{edge.whole}")) if {edge.source, edge.reader} & grouped else edge
+            for edge in self.edges
+        ]
+        return chains_of(layers, edges, self.also_read, self.times)
 
     @property
     def macs(self) -> int:

@@ -31,7 +31,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal
 
-from dse.core.edges import BESIDE, EVERYTHING, INPUT, ROWS, WEIGHT, Edge
+from dse.core.edges import BESIDE, EVERYTHING, INPUT, ROWS, WEIGHT, Edge, ordered
 from dse.core.layer import Layer
 from dse.support.errors import InputError, shorten, within
 from dse.support.schema import Limits, Schema, read
@@ -147,7 +147,7 @@ def _wholes(said: dict[str, Any], read: int, beside: int, place: str) -> list[st
             )
         return [_whole(one, place) for one in whole]
     dims = _whole(whole, place)
-    each = "".join(dim for dim in EVERYTHING if dim in dims or (rows and dim in ROWS))
+    each = ordered(dims + (ROWS if rows else ""))
     return [each] * read + [""] * beside
 
 
@@ -158,7 +158,7 @@ def _whole(whole: object, place: str) -> str:
         raise InputError(
             f'{place}: whole must be "everything" or some of the dims {EVERYTHING}, got {shorten(whole)}'
         )
-    return "".join(dim for dim in EVERYTHING if dim in whole)
+    return ordered(whole)
 
 
 def _layers_named(value: object, what: str) -> list[str]:

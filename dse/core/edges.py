@@ -89,6 +89,11 @@ class Chain:
         return tuple(edge for edge in self.edges if edge.source == source)
 
 
+def ordered(dims: str) -> str:
+    """Dims once each, in the order of EVERYTHING."""
+    return "".join(dim for dim in EVERYTHING if dim in dims)
+
+
 def see_edges(edges: Iterable[Edge], names: Sequence[str], where: str) -> None:
     """InputError unless every edge goes from a layer to a later one, which has one tensor an operand."""
     taken: set[tuple[str, str]] = set()
@@ -104,6 +109,14 @@ def see_edges(edges: Iterable[Edge], names: Sequence[str], where: str) -> None:
         if edge.operand != BESIDE and place in taken:
             raise InputError(f"{where}: {edge.reader} reads two layers as one operand; name one of them")
         taken.add(place)
+
+
+def has_runs_of_groups(layer: Layer) -> bool:
+    """Whether a layer's groups become runs, which no run of a layer without them answers to.
+
+    Groups of one channel in and one out are all done in one run.
+    """
+    return layer.groups > 1 and not layer.groups == layer.C == layer.K
 
 
 def chains_of(

@@ -214,6 +214,40 @@ def test_groups_of_channels_are_no_runs_of_samples(tmp_path: Path) -> None:
     assert network.chains[0].times == 1
 
 
+def test_groups_in_a_file_are_no_runs_of_samples(tmp_path: Path) -> None:
+    path = tmp_path / "groups.toml"
+    path.write_text("""
+name = "groups"
+readers = "all"
+[[layers]]
+name = "a"
+type = "CONV"
+K = 8
+C = 8
+Y = 8
+X = 8
+R = 3
+S = 3
+padding = 1
+batch = 2
+[[layers]]
+name = "b"
+type = "CONV"
+K = 8
+C = 8
+Y = 8
+X = 8
+R = 1
+S = 1
+batch = 2
+groups = 2
+reads = "a"
+""")
+    assert load(str(path)).chains[0].times == 1
+    path.write_text(path.read_text().replace("groups = 2\n", ""))
+    assert load(str(path)).edges == (Edge("a", "b"),)
+
+
 def test_blocks_that_run_one_by_one_are_written_to_a_file_and_read_again(tmp_path: Path) -> None:
     network, path = load("llama3-8b@prefill=64"), tmp_path / "again.toml"
     path.write_text(network_toml(network))

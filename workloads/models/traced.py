@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 
-from dse.core.edges import BESIDE, EVERYTHING, INPUT, ROWS, WEIGHT, Edge
+from dse.core.edges import BESIDE, EVERYTHING, INPUT, ROWS, WEIGHT, Edge, has_runs_of_groups, ordered
 from dse.core.layer import Layer
 
 ALL, ORDER, NO_VALUES, CHANGED = "all", "order", "no values", "axes that change"
@@ -41,7 +41,7 @@ class Part:
 
     def needing(self, dims: str) -> Part:
         """With more dims that were needed whole."""
-        return replace(self, whole=_ordered(self.whole + dims))
+        return replace(self, whole=ordered(self.whole + dims))
 
     def after(self, need: Need, before: Shape | None, after: Shape | None) -> Part:
         """What an operator makes of it, from a tensor of one shape to one of another."""
@@ -75,7 +75,7 @@ class Part:
             left = iter(kept)
             return replace(self, axes=tuple(next(left) if size > 1 else "" for size in after))
         for last in (2, 1):
-            front = _ordered("".join(self.axes[:-last]))
+            front = ordered("".join(self.axes[:-last]))
             alike = min(len(before), len(after)) >= last and before[-last:] == after[-last:]
             if alike and "K" not in front and "K" in self.axes[-1]:
                 return replace(self, axes=(front,) * (len(after) - last) + self.axes[-last:])
@@ -277,7 +277,7 @@ class Traced:
         """An edge; what is read in two ways needs what either does."""
         place = edge.source, edge.reader, edge.operand
         whole, versions = self._edges.get(place, ("", set()))
-        self._edges[place] = _ordered(whole + edge.whole), versions | {version}
+        self._edges[place] = ordered(whole + edge.whole), versions | {version}
 
 
 def reads_in_order(
@@ -290,9 +290,10 @@ def reads_in_order(
     if not makes or shape is None or len(shape) != len(axes) or not axes or EVERYTHING in axes:
         return False
     if "K" not in makes[-1]:
-        each = reader.type == "DSCONV" or reader.groups == 1 or reader.groups == reader.C == reader.K
         places = ("Y", "X") if len(axes) == 4 else ("X",)
-        return each and operand == INPUT and axes[1:2] == ("K",) and axes[2:] == places
+        return (
+            not has_runs_of_groups(reader) and operand == INPUT and axes[1:2] == ("K",) and axes[2:] == places
+        )
     front, last = axes[:-2], axes[-2:]
     rows = operand == WEIGHT or ("K" in last[-1] and not any("K" in axis for axis in axes[:-1]))
     if reader.repeats == 1 or not any("B" in axis for axis in axes):
@@ -310,8 +311,7 @@ def made_by(layer: Layer) -> int:
 
 def convolved_axes(layer: Layer, rank: int) -> tuple[str, ...]:
     """The dims of a convolution's output, (samples, channels, ...): samples may be stacked along places."""
-    each = layer.type == "DSCONV" or layer.groups == 1 or layer.groups == layer.C == layer.K
-    front = ("BYX" if layer.batch > 1 else "B", "K" if each else "BK")
+    front = ("BYX" if layer.batch > 1 else "B", "BK" if has_runs_of_groups(layer) else "K")
     return (*front, "Y", "X") if rank == 4 else (*front, *("X",) * (rank - 2))
 
 
@@ -329,7 +329,3 @@ def product_axes(layer: Layer, shape: Shape) -> tuple[str, ...]:
 def names_in(text: str) -> list[str]:
     """Words, as the names of operators in a table."""
     return text.split()
-
-
-def _ordered(dims: str) -> str:
-    return "".join(dim for dim in EVERYTHING if dim in dims)
