@@ -91,6 +91,7 @@ def machine_from_dict(data: object, where: str) -> Machine:
     file = read(_MachineFile, data, where)
     with within(where):
         energies = Energies(file.technology, file.mac_pj, file.word_bits, (file.process_nm, file.volts))
+    _see_energies(file, where)
     levels = tuple(
         _level(table, file.word_bits, f"{where}: levels[{place}]", energies, outermost=place == 0)
         for place, table in enumerate(file.levels)
@@ -148,9 +149,30 @@ def _level(table: _LevelTable, word_bits: int, where: str, energies: Energies, *
         )
 
 
+def _has_energy(table: _LevelTable) -> bool:
+    """Whether a level says what any access takes."""
+    return any(one is not None for one in (table.access_pj, table.read_pj, table.write_pj, table.update_pj))
+
+
+def _see_energies(file: _MachineFile, where: str) -> None:
+    """InputError of a level whose energies are missing, where others have theirs: none is no 0."""
+    if not any(map(_has_energy, file.levels)):
+        return
+    for place, table in enumerate(file.levels):
+        at = f"{where}: levels[{place}] ({one_line(table.name)[:MAX_LETTERS]})"
+        keeps, may_keep = _kept(table, at, outermost=place == 0)
+        if (keeps or may_keep or table.holds) and not _has_energy(table):
+            raise InputError(f"{at} lacks access_pj, or read_pj and write_pj: say 0 if it takes nothing")
+
+
 def _kept(table: _LevelTable, where: str, *, outermost: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The tensors that the level keeps, and those that it may keep besides."""
-    default = list(TENSORS) if outermost else []
+    """The tensors that the level keeps, and those that it may keep besides.
+
+    One of which nothing is said keeps all, if it is a storage: a level that only spreads has neither a size
+    nor energies.
+    """
+    stores = outermost or table.size is not None or table.size_bytes is not None or _has_energy(table)
+    default = list(TENSORS) if stores and not table.may_keep else []
     keeps = _names(default if table.keeps is None else table.keeps, TENSORS, "tensor", f"{where}: keeps")
     may_keep = _names(table.may_keep, TENSORS, "tensor", f"{where}: may_keep")
     for name in keeps:
@@ -185,10 +207,20 @@ def _bandwidth(table: _LevelTable, bits: int, where: str) -> Bandwidth:
 
 
 def _energy(table: _LevelTable, capacity: int | None, bits: int, where: str, energies: Energies) -> Energy:
-    """What accesses take: one figure for all kinds, one each (0 where there is none), or by the size."""
+    """What accesses take: one figure for all kinds, one each (an update is a write), or by the size."""
     each = {"read_pj": table.read_pj, "write_pj": table.write_pj, "update_pj": table.update_pj}
     given = {key: pj for key, pj in each.items() if pj is not None}
     if table.access_pj is None:
+        for key, pj in given.items():
+            not_negative(pj, f"{where}: {key}")
+        lacking = [key for key in ("read_pj", "write_pj") if given and key not in given]
+        if lacking:
+            has = next(iter(given))
+            raise InputError(
+                f"{where}: it has {has} and lacks {', '.join(lacking)}: say 0 if it takes nothing"
+            )
+        if given:
+            given.setdefault("update_pj", given["write_pj"])
         for key, pj in given.items():
             energies.own(f"{table.name}, {key}", pj)
         return Energy(**given)

@@ -185,3 +185,47 @@ def test_figures_that_no_machine_has_are_refused() -> None:
         Machine("m", (), 1.0)
     with pytest.raises(InputError, match="side and its depths must be at least 1"):
         gemmini(0, 1, 1)
+
+
+STORING = """
+name = "m"
+mac_pj = 1
+[[levels]]
+name = "DRAM"
+access_pj = 200
+[[levels]]
+name = "Buffer"
+size = 1024
+{rest}
+"""
+
+
+@pytest.mark.parametrize("rest", ["access_pj = 5", "read_pj = 5\nwrite_pj = 5", 'access_pj = "by size"'])
+def test_a_storage_that_says_nothing_of_what_it_keeps_keeps_all(tmp_path: Path, rest: str) -> None:
+    path = tmp_path / "chip.toml"
+    path.write_text(STORING.format(rest=rest))
+    assert load_machine(str(path)).levels[1].keeps == ("W", "I", "O")
+    path.write_text(STORING.format(rest=f"{rest}\nkeeps = []\nmay_keep = ['W']"))
+    assert load_machine(str(path)).levels[1].keeps == ()
+
+
+def test_an_update_is_a_write_where_a_file_does_not_say_it(tmp_path: Path) -> None:
+    path = tmp_path / "chip.toml"
+    path.write_text(STORING.format(rest="read_pj = 5\nwrite_pj = 6"))
+    assert load_machine(str(path)).levels[1].energy.update_pj == 6
+
+
+@pytest.mark.parametrize(
+    ("rest", "said"),
+    [
+        ("read_pj = 5", "has read_pj and lacks write_pj"),
+        ("write_pj = 5", "has write_pj and lacks read_pj"),
+        ("update_pj = 5", "has update_pj and lacks read_pj"),
+        ("", r"levels\[1\] \(Buffer\) lacks access_pj, or read_pj and write_pj"),
+    ],
+)
+def test_a_missing_energy_is_asked_for(tmp_path: Path, rest: str, said: str) -> None:
+    path = tmp_path / "chip.toml"
+    path.write_text(STORING.format(rest=rest))
+    with pytest.raises(InputError, match=said):
+        load_machine(str(path))
