@@ -12,7 +12,7 @@ from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 
 from tests.workloads.onnx_cases import operator
-from workloads.models.onnx_free import ELEMENTS, NEEDS, OF_SHAPES, REDUCED, need_of
+from workloads.models.onnx_free import ELEMENTS, NEEDS, OF_SHAPES, POOLED, REDUCED, need_of
 from workloads.models.onnx_operators import OPERATORS, UNREAD, Node
 from workloads.models.traced import Part
 
@@ -143,6 +143,50 @@ def test_what_a_norm_a_pooling_or_a_regrouping_needs(node: onnx.NodeProto, whole
         "shape": np.array([6, 8]),
     }
     assert assert_within(node, **given) == whole
+
+
+@pytest.mark.parametrize("name", REDUCED)
+def test_a_reduction_needs_the_axes_that_it_reduces(name: str) -> None:
+    given = {} if name.startswith("Arg") else {"a1": np.array([1])}
+    node = operator(name, "x a1" if given else "x", "y", **({} if given else {"axis": 1}))
+    assert assert_within(node, 18, **given) == "K"
+
+
+# onnx's reference has no GlobalLpPool.
+@pytest.mark.parametrize("name", sorted(set(POOLED) - {"GlobalLpPool"}))
+def test_a_pooling_needs_all_places(name: str) -> None:
+    window = {} if name.startswith("Global") else {"kernel_shape": [2, 3], "pads": [0, 1, 1, 1]}
+    assert assert_within(operator(name, "x", "y", **window), 22) == "YX"
+
+
+HALF = np.full(SHAPE, 0.5, np.float32)
+
+
+@pytest.mark.parametrize(
+    ("node", "whole"),
+    [
+        (operator("PRelu", "x k", "y"), ""),
+        (operator("Where", "c x k", "y"), ""),
+        (operator("Cast", "x", "y", to=TensorProto.INT32), ""),
+        (operator("QuantizeLinear", "x s z", "y"), ""),
+        (operator("QuantizeLinear", "x v w", "y", axis=1), ""),
+        (operator("BatchNormalization", "x v v v v", "y"), ""),
+        (operator("Hardmax", "x", "y", axis=3), "X"),
+        (operator("RMSNormalization", "x f", "y", axis=3), "X"),
+        (operator("DynamicQuantizeLinear", "x", "y s z"), "BKYX"),
+    ],
+    ids=lambda value: getattr(value, "op_type", str(value)),
+)
+def test_operators_of_other_inputs(node: onnx.NodeProto, whole: str) -> None:
+    given = {"k": HALF, "c": HALF > 0, "s": np.float32(0.1), "z": np.uint8(9)}
+    given |= {"v": np.full(3, 0.5, np.float32), "w": np.zeros(3, np.uint8), "f": np.ones(4, np.float32)}
+    assert assert_within(node, 23, **given) == whole
+
+
+def test_a_wrong_declaration_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(NEEDS, "Softmax", ())
+    with pytest.raises(AssertionError):
+        assert_within(operator("Softmax", "x", "y", axis=-1))
 
 
 @pytest.mark.parametrize("name", sorted(set(OF_SHAPES) & {"Shape", "Size"}))
