@@ -78,7 +78,19 @@ def read_network(path: str, convention: str) -> Network:
         elsewhere = {edge.source: elsewhere.get(edge.source, why) for edge in edges} | elsewhere
     with within(where):
         network = Network.of(name, source, layers, left_out, edges, elsewhere.items(), file.times)
+        _see_times(network)
         return network.in_convention(convention)
+
+
+def _see_times(network: Network) -> None:
+    """InputError where layers whose runs are not apart otherwise are not run in so many blocks."""
+    for chain in network.chains:
+        odd = next((layer for layer in chain.layers if layer.repeats % network.times), None)
+        if odd and any("B" in edge.whole for edge in chain.edges):
+            raise InputError(
+                f"times = {network.times} does not divide the {odd.repeats} runs of {odd.name}, which counts "
+                "those of all blocks"
+            )
 
 
 def _named(
@@ -140,6 +152,10 @@ def _wholes(said: dict[str, Any], read: int, beside: int, place: str) -> list[st
     rows, whole = said.get("whole_rows", False), said.get("whole", "")
     if not isinstance(rows, bool):
         raise InputError(f"{place}: whole_rows must be true or false, got {shorten(rows)}")
+    if "whole" in said and "whole_rows" in said:
+        raise InputError(f'{place}: whole_rows = true is whole = "{ROWS}"; give one of both')
+    if (whole or rows) and not isinstance(whole, list) and not read:
+        raise InputError(f"{place}: whole is of what a layer reads; name that in reads, or give a list")
     if isinstance(whole, list):
         if len(whole) != read + beside:
             raise InputError(
@@ -147,8 +163,7 @@ def _wholes(said: dict[str, Any], read: int, beside: int, place: str) -> list[st
             )
         return [_whole(one, place) for one in whole]
     dims = _whole(whole, place)
-    each = ordered(dims + (ROWS if rows else ""))
-    return [each] * read + [""] * beside
+    return [ROWS if rows else dims] * read + [""] * beside
 
 
 def _whole(whole: object, place: str) -> str:

@@ -94,6 +94,8 @@ def assert_written_again(network: Network, path: Path) -> None:
         ("whole_rows = true", 'whole = "Q"', "or some of the dims BKYX"),
         ("whole_rows = true", 'whole = ["K"]', "1 entries for 2 layers"),
         ("whole_rows = true", "also_read = 3", "must say in words"),
+        ("whole_rows = true", 'whole_rows = true\nwhole = "K"', "give one of both"),
+        ('reads = "scores"\n', "", "name that in reads"),
         ('name = "head"', 'name = "head"\nreaders = "few"', "readers"),
     ],
 )

@@ -256,6 +256,9 @@ def test_blocks_that_run_one_by_one_are_written_to_a_file_and_read_again(tmp_pat
     assert again.chains == network.chains
     path.write_text(network_toml(network).replace("times = 32\n", ""))
     assert load(str(path)).chains[0].times == 1
+    path.write_text(network_toml(network).replace("times = 32\n", "times = 5\n"))
+    with pytest.raises(InputError, match="times = 5 does not divide the 32 runs of q_proj"):
+        load(str(path))
 
 
 def test_keys_that_are_turned_are_needed_whole_and_values_are_not(tmp_path: Path) -> None:
