@@ -192,6 +192,26 @@ def test_an_lstm_reads_in_several_steps_and_makes_in_several(tmp_path: Path) -> 
     }
 
 
+KEPT = "the cache of keys and values outlives the run"
+
+
+@pytest.mark.parametrize(
+    ("outputs", "said"),
+    [("o", {}), ("o pk pv", {"k": KEPT, "v": KEPT}), ("o _ _ s", {"t.scores": "an output of Attention too"})],
+)
+def test_an_attention_may_hand_out_its_keys_its_values_and_its_scores(
+    tmp_path: Path, outputs: str, said: dict[str, str]
+) -> None:
+    products = [operator("MatMul", "x w", name, name=name) for name in "qkv"]
+    attended = operator("Attention", "q k v", "o", name="t", q_num_heads=2, kv_num_heads=2)
+    attended.output[:] = ["" if name == "_" else name for name in outputs.split()]
+    last = operator("MatMul", "o w", "y", name="y")
+    made = model(*products, attended, last, version=23, x=[1, 4, 8], w=[8, 8])
+    network = load(written(tmp_path / "attention.onnx", made))
+    assert dict(network.also_read) == {**said, "y": "an output of the model"}
+    assert Edge("q", "t.scores", INPUT, EVERYTHING) in network.edges
+
+
 def test_runs_of_other_axes_are_no_runs_in_common(tmp_path: Path) -> None:
     """Two products of two runs each: the runs of one are samples, those of the other are heads."""
     made = operator("MatMul", "x w", "a", name="a")

@@ -18,7 +18,7 @@ from workloads.models.convolutions import Steps, convolution, transposed
 from workloads.models.onnx_free import need_of
 from workloads.models.onnx_shapes import STANDARD
 from workloads.models.products import attention, einsum, product, recurrent
-from workloads.models.traced import ATTENTION, convolved_axes, product_axes
+from workloads.models.traced import ATTENTION, Traced, convolved_axes, product_axes
 
 if TYPE_CHECKING:
     import onnx
@@ -92,13 +92,12 @@ def read_node(node: Node, found: Collected) -> None:
         if operator in OPERATORS:
             layers = found.add(node.proto.name, node.proto.op_type, OPERATORS[operator](node))
             operands, outputs = _operands(node), [name for name in node.proto.output if name]
-            ordered = not node.attribute("transA", 0)
+            # Of an attention of three dimensions, heads are parts of the columns.
+            ordered = not node.attribute("transA", 0) and not node.attribute("q_num_heads", 0)
             axes = _axes(node, layers)
             traced.layers(layers, operands, node.reads, outputs, axes, operator, ordered=ordered)
-            if operator == "Attention" and len(outputs) > 1:
-                cached = [operands["key"], operands["value"]]
-                traced.lost(cached, "the cache of keys and values outlives the run")
-                traced.elsewhere[layers[0].name] = "it may be an output of Attention too"
+            if operator == "Attention":
+                _see_states(node, layers[0], operands, traced)
             return
         if node.proto.domain not in STANDARD:
             raise NoLayerError("an operator beyond the standard, which is not read")
@@ -112,6 +111,16 @@ def read_node(node: Node, found: Collected) -> None:
     except NoLayerError as error:
         found.leave_out(operator, error.macs, error.reason)
         traced.lost(node.reads, f"{operator} reads it, which is left out")
+
+
+def _see_states(node: Node, scores: Layer, operands: dict[str, str], traced: Traced) -> None:
+    """What an attention hands out besides: keys and values for tokens to come, and scores."""
+    _, *more = node.proto.output
+    if any(more[:2]):
+        cached = [operands["key"], operands["value"]]
+        traced.lost(cached, "the cache of keys and values outlives the run")
+    if any(more[2:]):
+        traced.elsewhere[scores.name] = "an output of Attention too"
 
 
 def _axes(node: Node, layers: Sequence[Layer]) -> tuple[str, ...]:

@@ -179,7 +179,7 @@ class Traced:
         if len(names) == 2 and set(operands) == set(ATTENTION):
             self._add(Edge(names[0], names[1], INPUT, ROWS), 0)
             for which, (place, operand) in ATTENTION.items():
-                self._read(operands[which], found[place], operand, AS_PRODUCT)
+                self._read(operands[which], found[place], operand, AS_PRODUCT if ordered else ())
             rest -= set(operands.values())
         elif len(names) == 1:
             for operand, tensor in operands.items():
