@@ -58,7 +58,9 @@ class ChainsModel(AnyCostModel):
 
     def __init__(self, settings: ChainSettings | None = None) -> None:
         self.settings = settings or ChainSettings()
-        self.version = f"1, {INNER} {cost_model(INNER).version}"
+        # In shared tiles, what a group reads and what it makes have their room at once since version 2.
+        own = "1" if self.settings.intermediates == "whole" else "2"
+        self.version = f"{own}, {INNER} {cost_model(INNER).version}"
 
 
 class Sums:
