@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dse.support.errors import InputError, format_exception, shorten, within
 from dse.support.files import read_bounded
@@ -25,6 +25,8 @@ from workloads.network import Network
 if TYPE_CHECKING:
     import onnx
 
+PIXELS, TOKENS = 224, 128
+"""What is suggested for open sizes."""
 MAX_BYTES = 2**31 - 1
 """No larger message can be read: a larger model has its weights as external data, in files of their own."""
 
@@ -57,15 +59,17 @@ def _read(
 ) -> Network:
     """The network, read once for each version of the file: commands ask for it layer by layer."""
     model = _parsed(path, where)
-    _drop_weights(model.graph)
+    _normalise(model)
+    _drop_weights(model.graph, os.path.dirname(os.path.abspath(path)))
     _set_inputs(model.graph, dict(inputs), where, path)
     nodes = [node for node in model.graph.node if node.op_type != "Constant"]
     outputs = [value.name for value in model.graph.output]
     _see_order(nodes, where)
     shapes = shapes_of(model, where, as_saved=not inputs)
     found = Collected(traced=Traced(lambda tensor: shapes.get(str(tensor))))
+    makers = {name: node for node in nodes for name in node.output}
     for node in nodes:
-        _read_operator(Node(node, shapes), found, where)
+        _read_operator(Node(node, shapes, makers), found, where)
     found.traced.lost(outputs, "an output of the model")
     with within(where, path):
         return found.network(Path(path).stem, path)
@@ -122,20 +126,58 @@ def _parsed(path: str, where: str) -> onnx.ModelProto:
     return functions_written_out(model, where)
 
 
-def _drop_weights(graph: onnx.GraphProto) -> None:
-    """Replace the tensors of many values, and those kept in other files, by inputs of their shapes."""
-    from onnx import TensorProto, helper
+def _normalise(model: onnx.ModelProto) -> None:
+    """The standard's domain by its short name; sizes below 0, as some tools write what is open, are none."""
+    for one in (*model.opset_import, *model.graph.node):
+        if one.domain == "ai.onnx":
+            one.domain = ""
+    graph = model.graph
+    for value in (*graph.input, *graph.value_info, *graph.output):
+        for dim in value.type.tensor_type.shape.dim if value.type.HasField("tensor_type") else ():
+            if dim.HasField("dim_value") and dim.dim_value < 0:
+                dim.ClearField("dim_value")
+
+
+def _drop_weights(graph: onnx.GraphProto, folder: str) -> None:
+    """Replace the tensors of many values, and those whose values are not there, by inputs of their shapes.
+
+    Small ones kept in other files of the folder, such as the shape of a reshape, are read.
+    """
+    from onnx import helper
 
     given = {value.name for value in graph.input}
     kept = []
     for tensor in graph.initializer:
-        elsewhere = tensor.data_location == TensorProto.EXTERNAL
-        if prod(tensor.dims) <= MAX_VALUES and not elsewhere:
+        if prod(tensor.dims) <= MAX_VALUES and _has_values(tensor, folder):
             kept.append(tensor)
         elif tensor.name not in given:
             graph.input.append(helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims))
     del graph.initializer[:]
     graph.initializer.extend(kept)
+
+
+def _has_values(tensor: onnx.TensorProto, folder: str) -> bool:
+    """Whether a tensor's values are in the file, or in one beside it, from which they are taken."""
+    from onnx import TensorProto
+    from onnx.external_data_helper import load_external_data_for_tensor
+
+    if tensor.data_location == TensorProto.EXTERNAL:
+        try:
+            load_external_data_for_tensor(tensor, folder)
+        except Exception:  # a file that is not there, or not in the folder: weights are not needed
+            return False
+        tensor.data_location = TensorProto.DEFAULT
+        del tensor.external_data[:]
+    fields = (
+        "raw_data",
+        "float_data",
+        "int32_data",
+        "string_data",
+        "int64_data",
+        "double_data",
+        "uint64_data",
+    )
+    return not prod(tensor.dims) or any(len(getattr(tensor, name)) for name in fields)
 
 
 def _set_inputs(graph: onnx.GraphProto, inputs: dict[str, tuple[int, ...]], where: str, path: str) -> None:
@@ -165,20 +207,36 @@ def _set_inputs(graph: onnx.GraphProto, inputs: dict[str, tuple[int, ...]], wher
 
 def _fixed(value: onnx.ValueInfoProto) -> bool:
     kind = value.type.tensor_type
-    return value.type.HasField("tensor_type") and kind.HasField("shape") and all(_sizes(kind.shape.dim))
+    known = value.type.HasField("tensor_type") and kind.HasField("shape")
+    return known and None not in _sizes(kind.shape.dim)
 
 
-def _sizes(dims: object) -> list[int]:
-    """The sizes of dims, 0 where one is open."""
-    return [dim.dim_value if dim.HasField("dim_value") else 0 for dim in dims]  # type: ignore[attr-defined]
+def _sizes(dims: Any) -> list[int | None]:
+    """The sizes of dims, None where one is open."""
+    return [dim.dim_value if dim.HasField("dim_value") else None for dim in dims]
 
 
-def _dims(dims: object) -> str:
-    return " x ".join(str(dim.dim_value or dim.dim_param or "?") for dim in dims)  # type: ignore[attr-defined]
+def _dims(dims: Any) -> str:
+    sizes = zip(_sizes(dims), dims, strict=True)
+    return " x ".join(str(dim.dim_param or "?") if size is None else str(size) for size, dim in sizes)
 
 
-def _example(dims: object) -> str:
-    return "x".join(str(size or 1) for size in _sizes(dims)) or "1x3x224x224"
+def _example(dims: Any) -> str:
+    """Sizes for what is open that a user may mean: one sample, 224 pixels, 128 tokens, nothing past."""
+    sizes = _sizes(dims)
+    pixels = len(sizes) == 4 and (sizes[1] or sizes[3] or 9) <= 4
+    found = []
+    for place, (size, dim) in enumerate(zip(sizes, dims, strict=True)):
+        name = str(dim.dim_param).lower()
+        if size is not None:
+            found.append(size)
+        elif "past" in name or "cache" in name:
+            found.append(0)
+        elif place == 0 or "batch" in name:
+            found.append(1)
+        else:
+            found.append(PIXELS if pixels else TOKENS)
+    return "x".join(map(str, found)) or "1x3x224x224"
 
 
 def _written(shape: tuple[int, ...]) -> str:

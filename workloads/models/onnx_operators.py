@@ -5,14 +5,14 @@ Names and attributes are those of the standard (onnx.ai/onnx/operators), for all
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from math import prod
 from typing import TYPE_CHECKING, Any
 
 from dse.core.edges import INPUT, WEIGHT
 from dse.core.layer import Layer
-from dse.support.errors import InputError
+from dse.support.errors import InputError, shorten
 from workloads.models.collected import Collected, NoLayerError
 from workloads.models.convolutions import Steps, convolution, transposed
 from workloads.models.onnx_free import need_of
@@ -32,6 +32,8 @@ class Node:
 
     proto: onnx.NodeProto
     shapes: dict[str, Shape]
+    makers: Mapping[str, onnx.NodeProto] = field(default_factory=dict)
+    """What makes each tensor."""
 
     @property
     def operator(self) -> str:
@@ -68,12 +70,29 @@ class Node:
 
     def _shape(self, name: str, what: str) -> Shape:
         if name not in self.shapes:
+            first = self._first_without(name)
+            origin = "" if first is None else f": nothing tells what {first} makes"
             raise InputError(
-                f"the shape of {name!r}, {what}, does not follow from those of the model's inputs; a tool "
-                "such as onnxsim may settle it, and behind an operator that is not in the standard a file "
-                "with its shape (value_info)"
+                f"the shape of {name!r}, {what}, does not follow from those of the model's inputs{origin}; a "
+                "tool such as onnxsim may settle it, and behind an operator that is not in the standard a "
+                "file with its shape (value_info)"
             )
         return self.shapes[name]
+
+    def _first_without(self, name: str) -> str | None:
+        """The operator from which on shapes are not known, as messages name it."""
+        seen: set[str] = set()
+        found = self.makers.get(name)
+        while found is not None:
+            before = [one for one in found.input if one and one not in self.shapes and one in self.makers]
+            if not before or before[0] in seen:
+                break
+            seen.add(before[0])
+            found = self.makers[before[0]]
+        if found is None:
+            return None
+        kind = found.op_type if found.domain in STANDARD else f"{found.domain}::{found.op_type}"
+        return f"{kind} {shorten(found.name or next(iter(found.output), ''))}"
 
 
 def _inner(proto: onnx.NodeProto) -> Iterator[str]:

@@ -60,8 +60,15 @@ def _inferred(model: onnx.ModelProto, where: str) -> onnx.ModelProto:
         value.ClearField("type")
     try:
         return shape_inference.infer_shapes(model, strict_mode=True, data_prop=True)
+    except Exception:  # what it makes of values may be wrong where the model is right
+        pass
+    try:
+        return shape_inference.infer_shapes(model, strict_mode=True)
     except Exception as error:  # whatever onnx has against the model
-        raise InputError(f"{where}: its shapes contradict each other: {one_line(str(error))[:300]}") from None
+        said = one_line(str(error))[:300]
+        wrong = "Inference error(s)" in said
+        why = "its shapes contradict each other" if wrong else "onnx cannot infer its shapes"
+        raise InputError(f"{where}: {why}: {said}") from None
 
 
 def _shapes(graph: onnx.GraphProto) -> Shapes:
@@ -69,7 +76,8 @@ def _shapes(graph: onnx.GraphProto) -> Shapes:
     found = {tensor.name: tuple(tensor.dims) for tensor in graph.initializer}
     for value in (*graph.input, *graph.value_info, *graph.output):
         kind = value.type.tensor_type
-        if kind.HasField("shape") and all(dim.HasField("dim_value") for dim in kind.shape.dim):
+        known = kind.HasField("shape") and all(dim.HasField("dim_value") for dim in kind.shape.dim)
+        if known and all(dim.dim_value >= 0 for dim in kind.shape.dim):
             found[value.name] = tuple(dim.dim_value for dim in kind.shape.dim)
     return found
 
@@ -95,11 +103,13 @@ def _work_out(model: onnx.ModelProto, shapes: Shapes, values: Values) -> bool:
     from onnx import numpy_helper
 
     graph = model.graph
-    rest = []
+    rest, types = [], _types(graph)
     for node in graph.node:
         worked_out = _values(node, values, shapes, model)
         if worked_out is None:
             rest.append(node)
+            if any(name and name not in shapes for name in node.output):
+                _infer_alone(node, types, values, shapes, model)
             continue
         for name, value in zip(node.output, worked_out, strict=False):
             values[name] = value
@@ -108,6 +118,60 @@ def _work_out(model: onnx.ModelProto, shapes: Shapes, values: Values) -> bool:
     del graph.node[:]
     graph.node.extend(rest)
     return changed
+
+
+def _types(graph: onnx.GraphProto) -> dict[str, onnx.TypeProto]:
+    """What is known of tensors' types."""
+    from onnx import helper
+
+    found = {
+        tensor.name: helper.make_tensor_type_proto(tensor.data_type, tensor.dims)
+        for tensor in graph.initializer
+    }
+    return found | {value.name: value.type for value in (*graph.input, *graph.value_info)}
+
+
+def _infer_alone(
+    node: onnx.NodeProto,
+    types: dict[str, onnx.TypeProto],
+    values: Values,
+    shapes: Shapes,
+    model: onnx.ModelProto,
+) -> None:
+    """Infer one operator's outputs: in a long chain each would need a round of inferring all."""
+    from onnx import defs, numpy_helper, shape_inference
+
+    inputs = [name for name in node.input if name]
+    known = all(name in types or name in values for name in inputs)
+    if not known or any(item.HasField("g") or item.graphs for item in node.attribute):
+        return
+    versions = {one.domain: one.version for one in model.opset_import}
+    constants = {name: numpy_helper.from_array(values[name], name) for name in inputs if name in values}
+    given = {name: types[name] for name in inputs if name in types}
+    given |= _types_of(constants)
+    try:
+        schema = defs.get_schema(node.op_type, versions[node.domain], node.domain)
+        made = shape_inference.infer_node_outputs(
+            schema,
+            node,
+            given,
+            constants,
+            opset_imports=list(model.opset_import),
+            ir_version=model.ir_version,
+        )
+    except Exception:  # what cannot be inferred alone may follow in the next round
+        return
+    for name, kind in made.items():
+        dims = kind.tensor_type.shape.dim
+        if kind.tensor_type.HasField("shape") and all(dim.HasField("dim_value") for dim in dims):
+            types[name] = kind
+            shapes[name] = tuple(dim.dim_value for dim in dims)
+
+
+def _types_of(constants: dict[str, onnx.TensorProto]) -> dict[str, onnx.TypeProto]:
+    from onnx import helper
+
+    return {name: helper.make_tensor_type_proto(one.data_type, one.dims) for name, one in constants.items()}
 
 
 def _values(node: onnx.NodeProto, values: Values, shapes: Shapes, model: onnx.ModelProto) -> list[Any] | None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Shape = tuple[tuple[int, ...], str]
 INPUT = re.compile(
-    r"(?:(?P<name>.+)=)?(?P<shape>[1-9]\d{0,9}(?:x[1-9]\d{0,9})*)(?::(?P<kind>\w+))?", re.ASCII
+    r"(?:(?P<name>.+)=)?(?P<shape>(?:0|[1-9]\d{0,9})(?:x(?:0|[1-9]\d{0,9}))*)(?::(?P<kind>\w+))?", re.ASCII
 )
 MAX_SHOWN = 5
 
