@@ -46,6 +46,10 @@ class LayerLemmas:
     lemmas: list[Lemma] = field(default_factory=list)
     mappings: dict[str, Any] = field(default_factory=dict)
     """By their JSON."""
+    _bounds: dict[tuple[tuple[float, ...], tuple[float, ...]], tuple[int, tuple[float, Shares]]] = field(
+        default_factory=dict
+    )
+    """What was followed at some limits and prices, from how many usable lemmas: more may say more."""
 
     def add_mapping(self, mapping: Any) -> None:
         """Keep a mapping, if it is new."""
@@ -54,6 +58,14 @@ class LayerLemmas:
     def bound(self, limits: tuple[float, ...], prices: tuple[float, ...]) -> tuple[float, Shares]:
         """What no mapping is below within `limits` and at `prices`, and the lemmas that say so."""
         usable = [lemma for lemma in self.lemmas if _covers(lemma.limits, limits)]
+        count, found = self._bounds.get((limits, prices), (-1, (0.0, ())))
+        if count != len(usable):
+            found = self._follow(usable, prices)
+            self._bounds[limits, prices] = len(usable), found
+        return found
+
+    @staticmethod
+    def _follow(usable: list[Lemma], prices: tuple[float, ...]) -> tuple[float, Shares]:
         best: tuple[float, Shares] = (0.0, ())
         for lemma in usable:
             share = _share(lemma.prices, prices)
