@@ -191,7 +191,8 @@ def _finite(value: float) -> float | None:
 
 def priced(problem: AnyProblem, mapping: Any) -> Incumbent | None:
     """The mapping as the problem prices it; None if it is not feasible."""
-    return _best(problem.evaluate(mapping), problem.vectors([mapping])[0], mapping)
+    figures = problem.evaluate(mapping)
+    return None if figures.reason[0] != 0 else _best(figures, problem.vectors([mapping])[0], mapping)
 
 
 def priced_point(problem: AnyProblem, genes: ArrayLike) -> Incumbent | None:

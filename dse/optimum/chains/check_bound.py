@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from math import inf
 from typing import Any
 
@@ -20,6 +20,8 @@ Moments = list[tuple[int, dict[int, int]]]
 """In running order: a layer, and the room of every tensor that may be alive then, by its maker."""
 Found = tuple[float, tuple[Group, ...]]
 """A least sum, and the groups that it has."""
+Said = tuple[Phase, float]
+"""A phase, and what its proof says that it is not below."""
 ROUNDED = 1e-9
 
 
@@ -76,10 +78,26 @@ class Bound:
         return self._implied_under(self.text)
 
     def _implied_under(self, text: str) -> Callable[[Phase], float]:
-        by_layer: dict[Layer, list[tuple[Phase, float]]] = {}
+        by_layer: dict[Layer, list[Said]] = {}
+        products: list[tuple[tuple[int, int, int], Said]] = []
         for phase, certificate in self.proof.known.get(text, {}).items():
             bound = inf if certificate is None else certificate.lower_bound
             by_layer.setdefault(phase.layer, []).append((phase, bound))
+            if phase.layer == Layer.gemm(phase.layer.Y, phase.layer.K, phase.layer.C):
+                products.append(((phase.layer.Y, phase.layer.K, phase.layer.C), (phase, bound)))
+
+        @cache
+        def of_parts(layer: Layer, held: tuple[str, ...], returned: bool) -> list[tuple[int, float]]:
+            """What products say of their equal parts, by the room that is taken."""
+            if layer != Layer.gemm(layer.Y, layer.K, layer.C):
+                return []
+            found = []
+            for (rows, columns, sums), (one, bound) in products:
+                sums_too = sums == layer.C or (returned and sums % layer.C == 0)
+                equal = not rows % layer.Y and not columns % layer.K and sums_too
+                if equal and set(held) <= set(one.held) and (returned or not one.returned):
+                    found.append((one.taken, bound * (layer.macs / one.layer.macs)))
+            return found
 
         def implied(phase: Phase) -> float:
             if phase.taken > self.room:
@@ -91,6 +109,8 @@ class Bound:
                 and one.taken <= phase.taken
                 and (phase.returned or not one.returned)
             ]
+            parts = of_parts(phase.layer, phase.held, phase.returned)
+            bounds += [bound for taken, bound in parts if taken <= phase.taken]
             return max(bounds, default=0.0)
 
         return implied

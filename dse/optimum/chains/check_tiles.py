@@ -79,6 +79,8 @@ class Floor:
                 if not times:
                     continue
                 moves = _moves(sizes, place, kept, first=not returned, last=returned or before == 1)
+                comings = {"W": splits[0] if outside else 1}
+                ends = 1 if outside else rows
                 phase = Phase(part_of(part), tuple(sorted(held)), need, returned)
                 over, *at = (
                     times * _words(part, self.room - need, held, returned, rates) + _held_cost(moves, rates)
@@ -86,7 +88,8 @@ class Floor:
                 )
                 if over == inf:
                     return inf
-                wait, own = max(at, default=0.0), energy * _held_cost(moves, joules)
+                own = energy * self._blocks({name: (moves[name], comings.get(name, ends)) for name in moves})
+                wait = max(at, default=0.0)
                 moved, waits = moved + over, waits + wait
                 least = times * self.implied(phase) + own
                 if latency:
@@ -100,6 +103,14 @@ class Floor:
                 inside = max(inside, energy * (spent + moved) + latency * waits)
             total += inside
         return max(total, proven)
+
+    def _blocks(self, moves: dict[str, tuple[int, int]]) -> float:
+        """The energy of words that are moved in so many times, of each time the words' whole blocks."""
+        each = (
+            times * self.tiles.moved(self.problem, name, words // times)[0]
+            for name, (words, times) in moves.items()
+        )
+        return sum(each) * 1e-9
 
 
 def _moves(

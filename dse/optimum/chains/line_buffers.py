@@ -181,6 +181,10 @@ class LineBuffers(Sharing):
             total += found
         return total
 
+    def _spent(self, tiling: Tiling, part: Part) -> float:
+        """Without whole blocks: how rows come in pieces is not gone into."""
+        return self._held(tiling, part, self._rates[0])
+
     def _all_held(self, proofs: Proofs, part: Part) -> float:
         """What a run of a part costs at least with everything in place."""
         held = tuple(sorted({INPUT, OUTPUT} | ({WEIGHT} & self._rates[0].kept)))

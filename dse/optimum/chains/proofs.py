@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from math import inf
+from functools import cached_property, lru_cache
+from math import inf, prod
 
-from dse.core.certificate import INFEASIBLE, Certificate
+from dse.core.certificate import INFEASIBLE, OPTIMAL, Certificate, priced
 from dse.core.clock import Clock
 from dse.core.layer import Layer
 from dse.core.problem import AnyProblem
 from dse.core.residence import Phase, Residence
+from dse.optimum.chains.words import Size
 from dse.optimum.network_time import LEAST_TIME
 
 Prove = Callable[[AnyProblem], Certificate]
@@ -33,40 +35,99 @@ def shared_out(
     return one
 
 
+def share_of(one: Phase, other: Phase) -> float:
+    """The share of what a phase costs at least that another cannot be below; 0 where nothing is known.
+
+    Equal parts of a matrix product that are run one after another are a mapping of the whole one, with loops
+    outside. Parts of its sums are so too where all of them go on with what comes.
+    """
+    if one.relaxes(other):
+        return 1.0
+    more_room = set(one.held) >= set(other.held) and one.taken <= other.taken
+    if not more_room or one.returned > other.returned:
+        return 0.0
+    size, part = product_size(one.layer), product_size(other.layer)
+    if size is None or part is None or any(whole % own for whole, own in zip(size, part, strict=True)):
+        return 0.0
+    if size[2] != part[2] and not other.returned:
+        return 0.0
+    return prod(part) / prod(size)
+
+
+@lru_cache(maxsize=50_000)
+def product_size(layer: Layer) -> Size | None:
+    """Rows, columns and sums of a layer that is a matrix product; None of another."""
+    size = (layer.Y, layer.K, layer.C)
+    return size if layer == Layer.gemm(*size) else None
+
+
 @dataclass
 class Proofs:
-    """Proofs under one objective, a sum such as `energy`; `every` has those under any."""
+    """Proofs under one objective, a sum such as `energy`; `siblings` are those under all, by its text."""
 
     residence: Residence
     problem: AnyProblem
     objective: str
     prove: Prove
-    every: dict[str, dict[Phase, Certificate | None]] = field(default_factory=dict)
+    siblings: dict[str, Proofs] = field(default_factory=dict, repr=False)
+    known: dict[Phase, Certificate | None] = field(default_factory=dict)
+    """What is proven of each phase; None where there is no room."""
+    _problems: dict[Phase, AnyProblem | None] = field(default_factory=dict)
+    _alike: dict[Phase, list[Phase]] = field(default_factory=dict)
+    """The phases in `known`, by what they are but for the room that is taken."""
 
-    @property
-    def known(self) -> dict[Phase, Certificate | None]:
-        """What is proven of each phase; None where there is no room."""
-        return self.every.setdefault(self.objective, {})
+    def __post_init__(self) -> None:
+        self.siblings.setdefault(self.objective, self)
 
     def of(self, objective: str) -> Proofs:
         """Those under another objective."""
-        return replace(self, objective=objective)
+        if objective not in self.siblings:
+            Proofs(self.residence, self.problem, objective, self.prove, self.siblings)
+        return self.siblings[objective]
+
+    @cached_property
+    def _under_objective(self) -> AnyProblem:
+        return self.problem.with_changes(objective=self.objective)
 
     def problem_of(self, phase: Phase) -> AnyProblem | None:
         """The phase's problem; None where there is no room."""
-        return self.residence.problem(self.problem.with_changes(objective=self.objective), phase)
+        if phase not in self._problems:
+            self._problems[phase] = self.residence.problem(self._under_objective, phase)
+        return self._problems[phase]
 
     def settle(self, phase: Phase) -> None:
-        """Prove the phase, if that has not been done."""
-        if phase not in self.known:
-            problem = self.problem_of(phase)
-            self.known[phase] = None if problem is None else self.prove(problem)
+        """Prove the phase, if that has not been done.
+
+        An optimum of a phase that has more room, and is the same otherwise, is this one's where it fits. So
+        of phases that differ in room only the roomiest is proven, and others where its optimum does not fit.
+        """
+        if phase in self.known:
+            return
+        problem, roomiest = self.problem_of(phase), replace(phase, taken=0)
+        alike = self._alike.get(roomiest, [])
+        if alike and problem is not None and phase != roomiest:
+            self.settle(roomiest)
+        found = None if problem is None else self._inherited(problem, phase) or self.prove(problem)
+        self.known[phase] = found
+        self._alike.setdefault(roomiest, []).append(phase)
+
+    def _inherited(self, problem: AnyProblem, phase: Phase) -> Certificate | None:
+        """The optimum of a phase with more room, if it fits here; None if none does."""
+        for one in self._alike.get(replace(phase, taken=0), []):
+            known = self.known[one]
+            if known is None or known.best is None or known.status != OPTIMAL or one.taken > phase.taken:
+                continue
+            best = priced(problem, known.best.mapping)
+            if best is not None and best.loss == known.lower_bound:
+                return replace(known, fingerprint=problem.fingerprint, best=best, seconds=0.0)
+        return None
 
     def bound(self, phase: Phase) -> float:
         """What the phase cannot cost less than, of all that is proven."""
         if phase in self.known:
             return self._least(phase)
-        return max((self._least(one) for one in self.known if one.relaxes(phase)), default=0.0)
+        shares = ((one, share_of(one, phase)) for one in self.known)
+        return max((share * self._least(one) for one, share in shares if share), default=0.0)
 
     def best(self, phase: Phase) -> float:
         """What a mapping that is known costs; inf if there is none."""

@@ -95,7 +95,12 @@ class Sharing:
             return
         if not self._heap:
             return
-        _, number, proven = heapq.heappop(self._heap)
+        before = self._heap[0][0]
+        self._tighten()
+        bound, number, proven = self._heap[0]
+        if bound > before:
+            return
+        heapq.heappop(self._heap)
         tiling = self.all[number]
         if not proven:
             for part in tiling.parts:
@@ -111,6 +116,15 @@ class Sharing:
                 heapq.heappush(self._heap, (bound, number, True))
             return
         heapq.heappush(self._heap, (self._parts(tiling), number, True))
+
+    def _tighten(self) -> None:
+        """Until the lowest bound stands: what is proven of others' parts may tell more of a tiling."""
+        while True:
+            bound, number, proven = self._heap[0]
+            tighter = bound if proven else self._parts(self.all[number])
+            if tighter <= bound:
+                return
+            heapq.heapreplace(self._heap, (tighter, number, False))
 
     @property
     def closed(self) -> bool:
@@ -235,6 +249,14 @@ class Sharing:
             for move in carried(tiling, part)
         )
 
+    def _spent(self, tiling: Tiling, part: Part) -> float:
+        """The energy of the same, in J, whole blocks of words counted."""
+        moved = self.tiles.moved
+        each = (
+            move.count * moved(self._problem, move.tensor, move.words)[0] for move in carried(tiling, part)
+        )
+        return sum(each) * 1e-9
+
     def _at_ports(self, tiling: Tiling, part: Part) -> float:
         """Seconds that a part's words take at least, with those that come and go meanwhile."""
         return max((self._moved(tiling, part, port) for port in self._rates[1]), default=0.0)
@@ -243,7 +265,7 @@ class Sharing:
         """A bound from the proofs of its parts."""
         (energy, latency), total = self.weights, 0.0
         for part in tiling.parts:
-            moves = energy * self._held(tiling, part, self._rates[0])
+            moves = energy * self._spent(tiling, part)
             found = part.count * self.proofs.bound(part.phase) + moves
             if latency:
                 spent = energy * part.count * self._by_energy.bound(part.phase) + moves if energy else 0.0

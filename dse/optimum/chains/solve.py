@@ -105,8 +105,13 @@ class _Work:
     home: Home | None
     prove: Prove
     over: Callable[[], bool]
-    known: dict[str, dict[Phase, Certificate | None]] = field(default_factory=dict)
+    siblings: dict[str, Proofs] = field(default_factory=dict)
     settlings: dict[str, list[Settling]] = field(default_factory=dict)
+
+    @property
+    def every(self) -> dict[str, dict[Phase, Certificate | None]]:
+        """What is proven of phases, by objective."""
+        return {text: one.known for text, one in self.siblings.items()}
 
     def settle(self, text: str, room: int) -> tuple[float, list[Path], list[Settling]]:
         """The least bound of all, and the best known path of one run of each chain, under a sum."""
@@ -118,7 +123,8 @@ class _Work:
     def _settlings(self, text: str) -> list[Settling]:
         """What proves each chain under an objective."""
         if text not in self.settlings:
-            proofs = Proofs(self.residence, self.problem, text, self.prove, self.known)
+            one = Proofs(self.residence, self.problem, text, self.prove, self.siblings)
+            proofs = one.of(text)
             self.settlings[text] = [
                 Settling(program, proofs, self.home, self.over) for program in self.programs
             ]
@@ -193,7 +199,7 @@ def _sum(work: _Work, text: str) -> ChainProof:
     # Sums that are equal may be rounded otherwise.
     if best is not None and lower >= best.loss * (1 - 1e-12):
         lower = best.loss
-    return ChainProof(work.programs, work.problem, work.home, text, lower, best, alone, work.known)
+    return ChainProof(work.programs, work.problem, work.home, text, lower, best, alone, work.every)
 
 
 class _Lines(LineSearch):
@@ -231,5 +237,5 @@ def _product(work: _Work, objective: Objective) -> ChainProof:
     alone, best = (one.best.mappings[0] if one else None for one in found)
     lower = found[-1].lower_bound if found[-1] else inf
     return ChainProof(
-        work.programs, work.problem, work.home, objective.name, lower, best, alone, work.known, lines
+        work.programs, work.problem, work.home, objective.name, lower, best, alone, work.every, lines
     )

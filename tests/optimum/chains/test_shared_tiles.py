@@ -142,15 +142,15 @@ def added(one: Points, other: Points) -> Points:
     return front_of((e + x, t + y) for e, t in one for x, y in other)
 
 
-def front_by_hand(chain: Chain, room: int, *, timed: bool = False) -> Points:
+def front_by_hand(chain: Chain, room: int, hardware: Machine | None = None, *, timed: bool = False) -> Points:
     """The front of a row of products over every tiling of every group and every mapping of every part.
 
     It is of energy alone if it is not `timed`.
     """
-    base = make_problem(chain.layers[0], machine(room), "energy", "timeloop")
+    base = make_problem(chain.layers[0], hardware or machine(room), "energy", "timeloop")
 
     @cache
-    def part(phase: Phase, count: int, moves: tuple[tuple[str, int], ...]) -> Points:
+    def part(phase: Phase, count: int, moves: tuple[tuple[str, int, int], ...]) -> Points:
         """All runs of a part, with what is held that comes or goes as it is run."""
         problem = RESIDENCE.problem(base, phase) if phase.taken <= room else None
         if problem is None:
@@ -165,9 +165,9 @@ def front_by_hand(chain: Chain, room: int, *, timed: bool = False) -> Points:
             ports = np.zeros((len(fits), 1))
             if timed:
                 ports = np.array([count * tiles.demands(problem, mappings[at]) for at in range(len(fits))])
-            for name, words in moves:
-                more, demands = tiles.moved(problem, name, words)
-                spent, ports = spent + more, ports + demands
+            for name, words, times in moves:
+                more, demands = tiles.moved(problem, name, words // times)
+                spent, ports = spent + times * more, ports + times * demands
             cycles = np.maximum(cycles, timed * np.ceil(ports.max(axis=1) - 1e-9))
         return front_of(zip(spent.tolist(), cycles.tolist(), strict=True))
 
@@ -181,9 +181,10 @@ def front_by_hand(chain: Chain, room: int, *, timed: bool = False) -> Points:
             behind = splits[place] if place < len(splits) else 1
             need, held = needs(one, rows, splits, kept, outside, place)
             piece, inside = part_of((tall // rows, columns // behind, sums // before)), tuple(sorted(held))
-            comes = [("W", columns * sums)] if f"W{place}" in kept else []
-            comes += [("I", tall * sums)] if "I" in kept and place == 0 else []
-            goes = [("O", tall * columns)] if "O" in kept and place + 1 == len(one.sizes) else []
+            across, down = (splits[0], 1) if outside else (1, rows)
+            comes = [("W", columns * sums, across)] if f"W{place}" in kept else []
+            comes += [("I", tall * sums, down)] if "I" in kept and place == 0 else []
+            goes = [("O", tall * columns, down)] if "O" in kept and place + 1 == len(one.sizes) else []
             first = (*comes, *(goes if before == 1 else ()))
             total = added(total, part(Phase(piece, inside, need), rows * behind, first))
             if before > 1:
@@ -215,6 +216,21 @@ def test_every_tiling_and_mapping_gone_through_finds_no_less() -> None:
     assert found.best is not None
     assert found.best.shared
     assert found.lower_bound * 1e9 == pytest.approx(front_by_hand(ROW, 11)[0][0], rel=1e-9)
+    assert [check for check in check_chain(found, RESIDENCE) if not check.passed] == []
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("room", [7, 24])
+def test_so_it_does_where_accesses_are_of_whole_blocks(room: int) -> None:
+    plain = machine(room)
+    hardware = replace(plain, levels=(*(replace(one, block=3) for one in plain.levels[:2]), plain.levels[2]))
+
+    def make(layer: Layer) -> AnyProblem:
+        return make_problem(layer, hardware, "energy", "timeloop")
+
+    found = certify_chains([SQUARES], make, RESIDENCE, prove)
+    assert found.status == "optimal"
+    assert found.lower_bound * 1e9 == pytest.approx(front_by_hand(SQUARES, room, hardware)[0][0], rel=1e-9)
     assert [check for check in check_chain(found, RESIDENCE) if not check.passed] == []
 
 
