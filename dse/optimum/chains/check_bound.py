@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from math import inf
@@ -241,8 +241,9 @@ def line_floor(
         return None
     problem = proof.problem.with_changes(objective=text)
 
-    def sizes(layer: Layer) -> dict[str, int]:
-        return dict(residence.sizes(problem.with_changes(layer=layer)))
+    @cache
+    def sizes(layer: Layer) -> Mapping[str, int]:
+        return residence.sizes(problem.with_changes(layer=layer))
 
     home, tiles = proof.home, residence.tiles
     return LineFloor(problem, tiles, sizes, home.room, weights, implied, by_energy, home.may_hold)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import product
 from math import inf
@@ -69,7 +69,7 @@ class LineFloor:
 
     problem: AnyProblem
     tiles: SharedTiles
-    sizes: Callable[[Layer], dict[str, int]]
+    sizes: Callable[[Layer], Mapping[str, int]]
     """The room of each tensor of a layer."""
     room: int
     weights: tuple[float, float]

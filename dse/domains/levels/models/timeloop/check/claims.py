@@ -43,7 +43,7 @@ def _near(problem: MachineProblem, certificate: Certificate, rng: np.random.Gene
     assert best is not None
     here = np.array([best.genes], dtype=np.int64)
     once = np.concatenate([here, *(block.neighbours(here[0]) for block in space.blocks)])
-    chosen = once[rng.integers(len(once), size=NEIGHBOURS)]
+    chosen = once[np.unique(rng.integers(len(once), size=NEIGHBOURS))]
     twice = [block.neighbours(vector) for vector in chosen for block in space.blocks]
     points = np.unique(np.concatenate([once, *twice]), axis=0)
     beaten = certificate.beaten_by(problem.price(points).loss)
