@@ -9,7 +9,7 @@
     result = dse.search(problem, "team", budget=1_000)   # a Result
     print(result.best.loss, result.best.mapping.inner.tile["K"])
     result.history                                       # every sample, a pandas DataFrame
-    dse.certify(problem).best                            # the proven optimum
+    dse.certify(problem).best                            # the proven optimum, over tiles of any size
     dse.compare(problem, ["team", "random"], budget=200, seeds=3)
 
 What is minimised is in seconds (`latency`), joules (`energy`) or joule seconds (`edp`). A function of one's
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from dse.domains.clustered.mapping import Mapping, MappingBatch
     from dse.domains.clustered.problem import Problem
     from dse.domains.clustered.space.mapping_space import MappingSpace
-    from dse.optimum import certify, verify
     from dse.optimum.codesign import codesign
     from dse.optimum.codesign.result import Codesign
+    from dse.optimum.default import certify, verify
     from dse.optimum.executor import RefusedError, execute_schedule
     from dse.report.comparing import Comparison, compare
     from dse.search.api import Result, search
@@ -62,14 +62,14 @@ _HOMES = {
     "Problem": "dse.domains.clustered.problem",
     "RefusedError": "dse.optimum.executor",
     "Result": "dse.search.api",
-    "certify": "dse.optimum",
+    "certify": "dse.optimum.default",
     "codesign": "dse.optimum.codesign",
     "compare": "dse.report.comparing",
     "execute_schedule": "dse.optimum.executor",
     "load_accelerator": "dse.domains.clustered.accelerator",
     "make_problem": "dse.core.domains",
     "search": "dse.search.api",
-    "verify": "dse.optimum",
+    "verify": "dse.optimum.default",
 }
 
 __all__ = [

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dse.cli.detail_view import show_detail
+from dse.core.layer import in_all
 from dse.core.objective import OBJECTIVES, objective_named
 from dse.support.quantities import energy, quantity
 
@@ -30,12 +31,25 @@ def show_best(
     """
     spent = energy(best.energy_nj, DIGITS)
     console.print(f"{claim}: {best.cycles:,} cycles, {spent}, {problem.needs(best.mapping)}", style="green")
+    show_all_runs(console, problem.layer, best.cycles, best.energy_nj)
     console.print(problem.nest(best.mapping))
     parts = problem.detail(best.mapping) if detail or problem.shows_detail else None
     if parts is not None:
         show_detail(console, parts, tensors=detail)
     elif detail:
         console.print(f"cost model {problem.model.name!r} does not say where they go")
+
+
+def show_all_runs(console: Console, layer: object, cycles: int, energy_nj: float) -> None:
+    """Say what the layer takes in all, where it is run more than once, as groups and heads are."""
+    found = in_all(layer, cycles, energy_nj).get("in_all", {"repeats": 1})
+    if found["repeats"] > 1:
+        spent = energy(found["energy_nj"], DIGITS)
+        console.print(
+            f"that is one of the {found['repeats']:,} equal runs of the layer; all of them take "
+            f"{found['cycles']:,} cycles, {spent}",
+            style="yellow",
+        )
 
 
 def best_figures(best: Mapping[str, Any], unit: str) -> tuple[object, ...]:

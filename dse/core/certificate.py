@@ -85,7 +85,8 @@ class Certificate:
 
     `seconds` are those of this run, `earlier_seconds` those of the runs that it went on from. Of a bounded
     proof `settled` says where the next run goes on: so many groups, from the lowest bound on, hold nothing
-    better than `best`; 0 if not all groups have a bound. `unsettled` are the nodes that it goes on with, of
+    better than `best`; 0 if not all groups have a bound. `tiles` are those that `dse.certify` proved over,
+    perfect "factors" or "any". `unsettled` are the nodes that it goes on with, of
     proofs that have no such order.
     """
 
@@ -100,6 +101,7 @@ class Certificate:
     settled: int = 0
     earlier_seconds: float = 0.0
     unsettled: bytes = field(default=b"", repr=False, compare=False)
+    tiles: str = field(default="factors", compare=False)
 
     @property
     def own_seconds(self) -> float:

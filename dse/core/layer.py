@@ -332,3 +332,15 @@ def _label(name: str) -> str:
 
 def _short(pair: tuple[int, int]) -> str:
     return str(pair[0]) if pair[0] == pair[1] else f"{pair[0]}x{pair[1]}"
+
+
+def in_all(layer: object, cycles: int, energy_nj: float) -> dict[str, Any]:
+    """What all runs of a layer in its network take, one after another, from the figures of one, as `in_all`.
+
+    `repeats` counts them: groups and samples that are runs of their own, heads, equal layers. Empty of what
+    is no layer.
+    """
+    if not isinstance(layer, Layer):
+        return {}
+    count = layer.repeats
+    return {"in_all": {"repeats": count, "cycles": count * cycles, "energy_nj": count * energy_nj}}

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dse.core.certificate import BOUNDED, INFEASIBLE, OPTIMAL, Certificate, Incumbent, gap_between, priced
+from dse.core.layer import in_all
 from dse.core.objective import objective_named
 from dse.core.problem import AnyProblem
 from dse.core.proofs import Check
@@ -35,6 +36,8 @@ def certify_layer(
     """One layer's certificate, and as plain data; with `check` it is verified, and `verified` says how."""
     found = certify(problem, time_limit, cache=cache)
     entry = found.to_dict(problem, spec, accelerator) | _beside_roofline(problem, found)
+    if found.best is not None:
+        entry |= in_all(problem.layer, found.best.cycles, found.best.energy_nj)
     sources = problem.model.energy_sources(problem.layer, problem.accelerator)
     if sources:
         entry["energies"] = list(sources)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dse.core.layer import in_all
 from dse.core.objective import parse_objectives, several
 from dse.core.problem import AnyProblem, is_problem
 from dse.core.reasons import Reason
@@ -141,7 +142,7 @@ class Result:
 
     def to_dict(self, layer: str, accelerator: str) -> dict[str, Any]:
         """The result as plain data, under the names that the user gave the layer and the accelerator."""
-        cell = self.cell
+        cell, best = self.cell, self.best
         return {
             "searcher": cell.name,
             "layer": layer,
@@ -154,6 +155,7 @@ class Result:
             "distinct": self.distinct,
             "infeasible": sum(self.refusals.values()),
             "best": self._best_dict(),
+            **(in_all(cell.problem.layer, best.cycles, best.energy_nj) if best else {}),
             **({"front": entries(cell.problem, self.record)} if several(cell.problem.objective) else {}),
             "record": None if self.path is None else str(self.path),
         }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -34,11 +34,9 @@ from dse.cli.options import (
 from dse.support.errors import InputError
 
 if TYPE_CHECKING:
-    from dse.core.problem import AnyProblem
+    pass
 
 FAILED = 1
-SECONDS_ANY = 60.0
-"""How long a layer's proof over tiles of any size takes at most, if nothing is said."""
 WORTH_SAYING = 1.0
 """Seconds of compiling kernels from which on it is said."""
 
@@ -106,6 +104,7 @@ def command(
     """
     from dse.core.domains import domain_of
     from dse.core.objective import several
+    from dse.optimum.default import ANY, FACTORS, SECONDS_ANY, over_any_tiles
     from dse.support.validation import positive_number
 
     layers, formats = layers_asked("certify", layer, network), check_formats(format, out)
@@ -136,11 +135,13 @@ def command(
         named=network is not None,
     )
     narrow = several(objective) or chains or bool(formats)
-    problems = asked(tiles=tiles or "factors") if tiles or narrow else _over_any_tiles(asked)
+    problems = (
+        asked(tiles=tiles or FACTORS) if tiles or narrow else over_any_tiles(lambda one: asked(tiles=one))
+    )
     # Where none is given: some spaces may be too large for a proof.
     given = time_limit
     if time_limit is None:
-        any_size = any(problem.options["tiles"] == "any" for problem in problems.values())
+        any_size = any(problem.options["tiles"] == ANY for problem in problems.values())
         time_limit = SECONDS_ANY if any_size else domain_of(model).proof_seconds
     note_merged(network or layer or "")
     options = {"time_limit": time_limit, "cache": kept, "check": verify}
@@ -179,15 +180,6 @@ def _compiling_said() -> Iterator[None]:
     if sum(seconds) > WORTH_SAYING:
         took = output.short(sum(seconds))
         typer.echo(f"dse: kernels were compiled, once after an installation: {took} s", err=True)
-
-
-def _over_any_tiles(asked: Callable[..., dict[str, AnyProblem]]) -> dict[str, AnyProblem]:
-    """The problems over tiles of any size; over perfect factors where the others cannot be proven."""
-    try:
-        return asked(tiles="any")
-    except InputError:
-        # What is wrong whatever the tiles is said by this.
-        return asked()
 
 
 def _refuse(problem: Any, *, roofline: bool, formats: tuple[str, ...]) -> None:

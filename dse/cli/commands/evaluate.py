@@ -85,7 +85,9 @@ def command(
 def _evaluate_mapping(
     layer: str, accelerator: str, mapping: str, objective: str | None, model: str, json: bool, *, detail: bool
 ) -> None:
+    from dse.cli.best_view import show_all_runs
     from dse.core.domains import make_problem
+    from dse.core.layer import in_all
     from workloads import load_layer
 
     problem = make_problem(load_layer(layer), accelerator, objective or DEFAULT_OBJECTIVE, model)
@@ -94,13 +96,17 @@ def _evaluate_mapping(
     note_merged(layer)
     what = {"layer": layer, "accelerator": accelerator, "cost_model": model}
     what |= {"objective": objective} if objective else {}
+    figures = evaluation.figures if evaluation.feasible else None
     if json:
-        output.print_json({**evaluation.to_dict(), **what, "mapping": found.to_dict()})
+        whole = in_all(problem.layer, figures["cycles"], figures["energy_nj"]) if figures else {}
+        output.print_json({**evaluation.to_dict(), **what, **whole, "mapping": found.to_dict()})
     else:
         console = output.make_console()
         title = f"{mapping} mapping of {layer} ({problem.layer}) on {problem.accelerator.called(accelerator)}"
         output.print_heading(console, f"{title}, cost model {model}")
         show_evaluation(console, evaluation, objective, model, detail=detail)
+        if figures:
+            show_all_runs(console, problem.layer, figures["cycles"], figures["energy_nj"])
         console.print(_nest(problem, found))
     if not evaluation.feasible:
         raise typer.Exit(INFEASIBLE)

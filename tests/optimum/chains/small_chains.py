@@ -80,7 +80,7 @@ KNOWN: dict[str, Certificate] = {}
 
 def prove(problem: AnyProblem) -> Certificate:
     if problem.fingerprint not in KNOWN:
-        KNOWN[problem.fingerprint] = dse.certify(problem, cache=False)
+        KNOWN[problem.fingerprint] = dse.certify(problem, tiles="factors", cache=False)
     return KNOWN[problem.fingerprint]
 
 

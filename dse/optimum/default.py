@@ -1,0 +1,79 @@
+"""`dse.certify` and `dse.verify`: proofs over the tiles that `dse certify` takes if nothing is said."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from dse.core.problem import is_problem
+from dse.optimum import certify as prove
+from dse.optimum import verify as check
+from dse.support.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dse.core.certificate import Certificate
+    from dse.core.problem import AnyProblem
+    from dse.core.proofs import Check
+
+Asked = TypeVar("Asked")
+
+ANY, FACTORS = "any", "factors"
+SECONDS_ANY = 60.0
+"""How long a proof over tiles of any size takes at most, if nothing is said: some spaces are too large."""
+
+
+def over_any_tiles(make: Callable[[str], Asked]) -> Asked:
+    """What `make` gives of tiles of any size; of perfect factors where the others cannot be proven."""
+    try:
+        return make(ANY)
+    except InputError:
+        # What is wrong whatever the tiles is said by this.
+        return make(FACTORS)
+
+
+def certify(
+    problem: AnyProblem,
+    time_limit: float | None = None,
+    *,
+    tiles: str | None = None,
+    cache: bool | str | Path = True,
+) -> Certificate:
+    """The proven optimum of `problem`, or the bound that `time_limit` seconds were enough for.
+
+    It is over tiles of any size where there are proofs of these, in at most 60 seconds, and over perfect
+    factors elsewhere, as `dse certify` has it; the certificate says which (`tiles`), and its genes are of
+    `problem.with_changes(tiles=certificate.tiles)`. With tiles "factors" or "any" it is over those.
+    Certificates are kept: `cache` is a folder, True for the user's own, or False. A proof whose time ran out
+    goes on from what is kept; Ctrl-C ends its time too. InputError for a problem that cannot be certified.
+    """
+    if not is_problem(problem):
+        return prove(problem, time_limit, cache=cache)
+    if tiles is not None:
+        asked = problem if tiles == problem.options["tiles"] else problem.with_changes(tiles=tiles)
+    else:
+        asked = over_any_tiles(lambda kind: _provable(problem, kind))
+    chosen = str(asked.options["tiles"])
+    if tiles is None and time_limit is None and chosen == ANY:
+        time_limit = SECONDS_ANY
+    return replace(prove(asked, time_limit, cache=cache), tiles=chosen)
+
+
+def _provable(problem: AnyProblem, tiles: str) -> AnyProblem:
+    """The problem over such tiles; InputError where there are no proofs."""
+    from dse.core.domains import prover_of
+
+    if tiles == FACTORS:
+        return problem
+    found = problem.with_changes(tiles=tiles)
+    prover_of(found).refuse()
+    return found
+
+
+def verify(problem: AnyProblem, certificate: Certificate, seed: int = 0) -> Sequence[Check]:
+    """Check a certificate of `problem`, over the tiles that it is of, in code that is not the solver's."""
+    same = certificate.fingerprint == problem.fingerprint
+    return check(problem if same else problem.with_changes(tiles=certificate.tiles), certificate, seed)
