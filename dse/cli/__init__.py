@@ -6,14 +6,16 @@ import codecs
 import io
 import os
 import sys
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from typing import TextIO
 
 import typer
 from typer.exceptions import TyperException
 
 from dse.cli.application import build
-from dse.support.errors import InputError, format_exception, one_line
+from dse.support.errors import FloorWarning, InputError, format_exception, one_line
 from dse.support.interrupts import ignore_interrupts
 
 DONE, FAILED, WRONG_INPUT, INTERRUPTED, READER_LEFT = 0, 1, 2, 130, 141
@@ -44,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
             answer(app)
         # Not through typer's own main, which prints errors its way and makes a reader that left a failure.
-        with app.make_context("dse", arguments) as context, _exits_refused():
+        with app.make_context("dse", arguments) as context, _exits_refused(), _warnings_in_a_line():
             app.invoke(context)
         sys.stdout.flush()
         return DONE
@@ -84,6 +86,30 @@ def _refuse(message: str, code: int = WRONG_INPUT) -> int:
     with suppress(OSError, ValueError):
         print("dse: error:", said, file=sys.stderr, flush=True)
     return code
+
+
+@contextmanager
+def _warnings_in_a_line() -> Iterator[None]:
+    """Our own warnings are lines like others on stderr: where in the code they are raised tells nothing."""
+    with warnings.catch_warnings():
+        others = warnings.showwarning
+
+        def show(
+            message: Warning | str,
+            category: type[Warning],
+            filename: str,
+            lineno: int,
+            file: TextIO | None = None,
+            line: str | None = None,
+        ) -> None:
+            if not issubclass(category, FloorWarning):
+                others(message, category, filename, lineno, file, line)
+                return
+            with suppress(OSError, ValueError):
+                print("dse: warning:", one_line(str(message)), file=sys.stderr, flush=True)
+
+        warnings.showwarning = show
+        yield
 
 
 def _open_streams() -> None:

@@ -24,6 +24,10 @@ class InputError(ValueError):
     """
 
 
+class FloorWarning(UserWarning):
+    """A user's own cost model says fewer cycles than the accelerator's file leaves room for."""
+
+
 class StorageError(InputError):
     """A file or folder cannot be read or written. What it held before is kept."""
 

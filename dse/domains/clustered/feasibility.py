@@ -17,6 +17,8 @@ MappingSpace. A depthwise layer has K = 1, and a parallel K means C.
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 
 from dse.core.figures import CostBatch
@@ -25,18 +27,29 @@ from dse.core.objective import parse_objectives
 from dse.core.reasons import Reason
 from dse.domains.clustered.accelerator import Accelerator, figure_column
 from dse.support.arrays import CodeArray, FloatArray, IntArray
+from dse.support.errors import FloorWarning
 from dse.support.jit import load_kernels
+from dse.support.validation import INT64_MAX
+
+BELOW_FLOORS = (Reason.BELOW_COMPUTE_FLOOR, Reason.BELOW_SERIAL_FLOOR)
 
 
 class FeasibilityRules:
     """The rules for one layer on one accelerator, with the loss under one objective.
 
-    Of several objectives there is no loss: it is NaN where a mapping is feasible.
+    Of several objectives there is no loss: it is NaN where a mapping is feasible. Of a cost model that
+    is `trusted`, by its name, cycles below a floor refuse nothing: the first are said in a FloorWarning.
     """
 
-    def __init__(self, layer: Layer, accelerator: Accelerator, objective: str) -> None:
+    def __init__(
+        self,
+        layer: Layer,
+        accelerator: Accelerator,
+        objective: str,
+        trusted: str = "",
+    ) -> None:
         self._kernel = load_kernels("dse.domains.clustered.feasibility_kernel")
-        self._layer, self._accelerator = layer, accelerator
+        self._layer, self._accelerator, self._trusted, self._lenient = layer, accelerator, trusted, False
         self._params = self._params_of(np.array([accelerator.machine_row], dtype=np.int64))
         first, *others = parse_objectives(objective)
         self._terms, self._several = first.rows(self._kernel.COLUMNS), bool(others)
@@ -51,6 +64,8 @@ class FeasibilityRules:
         params[:, self._kernel.L1], params[:, self._kernel.L2] = l1_size, l2_size
         params[:, self._kernel.MACS] = layer.macs
         params[:, self._kernel.COMPUTE_FLOOR] = -(-layer.macs // (pes * lanes))
+        if self._lenient:
+            params[:, self._kernel.LANES], params[:, self._kernel.COMPUTE_FLOOR] = INT64_MAX, 0
         params[:, self._kernel.DEPTHWISE] = layer.type == "DSCONV"
         params[:, self._kernel.SIZES :] = [layer.loops[dim] for dim in DIMS]
         return params
@@ -81,9 +96,26 @@ class FeasibilityRules:
             losses,
             reasons,
         )
+        below = np.isin(reasons, BELOW_FLOORS)
+        if self._trusted and not self._lenient and below.any():
+            first = int(below.argmax())
+            self._say_below_floor(int(reasons[first]), rows[first], costs.take(slice(first, first + 1)))
+            return self.judge(rows, costs, machines)
         if self._several:
             losses[reasons == 0] = np.nan
         return losses, reasons
+
+    def _say_below_floor(self, reason: int, row: IntArray, costs: CostBatch) -> None:
+        """Say once that a user's model is faster than the accelerator's file leaves room for."""
+        why, machine = self._why(Reason(reason), row, costs), self._accelerator
+        self._lenient = True
+        self._params = self._params_of(np.array([machine.machine_row], dtype=np.int64))
+        warnings.warn(
+            f"cost model {self._trusted!r} says {why}, by num_pes = {machine.num_pes} and simd_lanes = "
+            f"{machine.simd_lanes}, the MACs of a PE in a cycle; its cycles are taken as they are",
+            FloorWarning,
+            stacklevel=2,
+        )
 
     def serial_floors(self, rows: IntArray) -> IntArray:
         """The serial floor of each of n mappings, in cycles."""
@@ -97,7 +129,10 @@ class FeasibilityRules:
         `row` (27,) is the mapping, and its costs are the first.
         """
         _, reasons = self.judge(row[np.newaxis], costs.take(slice(1)))
-        reason, cycles = Reason(int(reasons[0])), costs.cycles[0]
+        return self._why(Reason(int(reasons[0])), row, costs)
+
+    def _why(self, reason: Reason, row: IntArray, costs: CostBatch) -> str:
+        cycles = costs.cycles[0]
         if reason is Reason.L1_TOO_SMALL:
             return f"L1 needs {costs.l1_size[0]} of {self._accelerator.l1_size} {self._accelerator.unit}"
         if reason is Reason.L2_TOO_SMALL:

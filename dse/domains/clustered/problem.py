@@ -346,4 +346,5 @@ class Problem:
     def _rules(self) -> FeasibilityRules:
         from dse.domains.clustered.feasibility import FeasibilityRules
 
-        return FeasibilityRules(self.layer, self.accelerator, self.objective)
+        trusted = "" if self.model.refuses_below_floors else self.model.name
+        return FeasibilityRules(self.layer, self.accelerator, self.objective, trusted)

@@ -19,6 +19,11 @@ def fair(layer: Any, accelerator: Any, mapping: Any) -> dict[str, float]:
     return {"cycles": steps, "energy_nj": 0.5 * steps + mapping.cluster_size}
 
 
+def fast(layer: Any, accelerator: Any, mapping: Any) -> dict[str, float]:
+    """The same few cycles whatever the mapping, as of an array that is larger than its file says."""
+    return {"cycles": 7, "energy_nj": 1.5}
+
+
 def fair_batch(layer: Any, accelerator: Any, mappings: Any) -> dict[str, Any]:
     """The same, for a batch."""
     answers = [fair(layer, accelerator, mappings[index]) for index in range(len(mappings))]

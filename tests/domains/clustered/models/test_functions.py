@@ -14,7 +14,7 @@ from dse.core.cost_model import PricesNothing
 from dse.core.cost_models import cost_model
 from dse.core.reasons import Reason
 from dse.domains.clustered.problem import Problem
-from dse.support.errors import InputError
+from dse.support.errors import FloorWarning, InputError
 from tests.conftest import Dse
 from tests.domains.clustered.models import outside_models as outside
 from tests.domains.clustered.models.function_cases import COUNTING, EDGE, FAIR, LAYER, WHERE, write
@@ -210,3 +210,18 @@ def test_different_errors_are_the_mappings_and_are_charged(tmp_path: Path) -> No
     file = write(tmp_path / "costs.py", COUNTING.format(mapping="mapping", body=body + "    raise KeyError"))
     result = framework.search(Problem(LAYER, EDGE, "edp", f"{file}:price"), "random", budget=12)
     assert result.refusals == {Reason.CRASHED: 12}
+
+
+def test_fewer_cycles_than_the_file_leaves_room_for_are_said_once_and_count() -> None:
+    problem = Problem(LAYER, EDGE, "latency", outside.fast)
+    points = problem.space.sample(np.random.default_rng(0), 20)
+    with pytest.warns(
+        FloorWarning, match=r"says 7 cycles; .* at least \d+, by num_pes = 256 and simd_lanes = 1"
+    ) as said:
+        prices = problem.price(points)
+        problem.price(points)
+    assert len(said) == 1
+    fits = problem.with_changes(cost_model="loopnest").price(points).reason
+    refused = np.isin(fits, [Reason.L1_TOO_SMALL, Reason.L2_TOO_SMALL])
+    assert (prices.reason == 0).tolist() == (~refused).tolist()
+    assert set(prices.cycles[prices.reason == 0].tolist()) == {7}

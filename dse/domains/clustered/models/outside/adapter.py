@@ -13,7 +13,15 @@ from dse.domains.clustered.cost_model import CostModel, PriceRows, on_each_machi
 from dse.domains.clustered.mapping import Mapping, MappingBatch
 from dse.support.errors import InputError, shorten
 
-DECLARED = ("version", "units", "prices_strides", "output_halo", "explains", "at_once")
+DECLARED = (
+    "version",
+    "units",
+    "prices_strides",
+    "output_halo",
+    "explains",
+    "at_once",
+    "refuses_below_floors",
+)
 """What such an object may declare under the protocol's names; what it does not declare it cannot do."""
 
 

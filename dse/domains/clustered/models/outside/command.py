@@ -28,7 +28,7 @@ from dse.core.model_settings import ModelSettings
 from dse.domains.clustered.accelerator import Accelerator
 from dse.domains.clustered.mapping import Mapping
 from dse.domains.clustered.models.outside.answers import Answer, Refusal, garbled, read_answer
-from dse.domains.clustered.models.outside.model import OutsideModel
+from dse.domains.clustered.models.outside.model import RULES, OutsideModel
 from dse.domains.clustered.models.outside.processes import LineProcess, each, find_program
 from dse.support.errors import InputError, shorten
 from dse.support.schema import Limits
@@ -62,6 +62,7 @@ class Command(OutsideModel):
     """A program of your own that prices: kept running, and asked line by line."""
 
     name = "command"
+    refuses_below_floors = False
     settings_type = CommandSettings
     settings: CommandSettings
 
@@ -70,7 +71,7 @@ class Command(OutsideModel):
         self.settings = settings
         self._words = _words(settings.run)
         self.cache, self.at_once = settings.cache, settings.processes
-        self.version = files_digest([settings.run, *self._words])
+        self.version = f"{files_digest([settings.run, *self._words])} {RULES}"
 
     def answers(
         self, layer: Layer, accelerator: Accelerator, mappings: list[Mapping]

@@ -18,6 +18,8 @@ from dse.domains.clustered.models.outside.answers import Answer, Refusal
 from dse.domains.clustered.models.outside.memory import Memory
 from dse.support.arrays import IntArray
 
+RULES = "rules 2"
+"""Part of the version of what users write: since 2 they may say fewer cycles than MACs take."""
 PATIENCE = 3
 """Mappings for which something may be wrong in the same way before that is not the mappings' fault."""
 

@@ -24,7 +24,7 @@ from dse.domains.clustered.mapping import Mapping as DataflowMapping
 from dse.domains.clustered.mapping import MappingBatch
 from dse.domains.clustered.models.outside.answers import Answer, Refusal, read_answer, read_batch
 from dse.domains.clustered.models.outside.functions import Function, load_function
-from dse.domains.clustered.models.outside.model import OutsideModel
+from dse.domains.clustered.models.outside.model import RULES, OutsideModel
 from dse.support.errors import InputError, exception_text, shorten
 
 ONE, MANY = "mapping", "mappings"
@@ -67,6 +67,7 @@ class Python(OutsideModel):
     """
 
     name = "python"
+    refuses_below_floors = False
     settings_type = FunctionSettings
     settings: FunctionSettings
 
@@ -74,7 +75,7 @@ class Python(OutsideModel):
         """InputError if there is no such function, or its third parameter is called otherwise."""
         self.settings = settings
         self._batches = _takes_batches(settings.function, self._function.call)
-        self.version = self._function.source
+        self.version = f"{self._function.source} {RULES}"
 
     @cached_property
     def _function(self) -> Function:
