@@ -118,7 +118,7 @@ def test_plain_data_say_all_about_the_search_and_its_best_mapping() -> None:
     assert json.loads(json.dumps(data, allow_nan=False)) == data
     assert list(data) == [
         "searcher", "layer", "accelerator", "objective", "cost_model", "seed", "budget", "samples",
-        "distinct", "infeasible", "best", "record",
+        "distinct", "infeasible", "best", "in_all", "record",
     ]  # fmt: skip
     evaluations, best = result.record.evaluations(), data["best"]
     assert (data["samples"], data["seed"], data["record"]) == (BUDGET, 2, None)

@@ -123,7 +123,7 @@ def test_an_ask_tell_algorithm_is_told_what_is_known_before_it_is_asked() -> Non
 def test_searchers_learn_from_their_start(name: str) -> None:
     budget = 24 if name == "team" else 100
     plain = Cell(PROBLEM, name, make_searcher(name), 0, budget)
-    optimum = np.array(package.certify(PROBLEM).best.genes)  # type: ignore[union-attr]
+    optimum = np.array(package.certify(PROBLEM, tiles="factors").best.genes)  # type: ignore[union-attr]
     around = tuple(
         tuple(row) for block in PROBLEM.space.blocks[:2] for row in block.neighbours(optimum).tolist()
     )
