@@ -179,6 +179,14 @@ class Certificate:
         }
 
 
+class ProofInterrupted(KeyboardInterrupt):
+    """Ctrl-C ended the time of a proof: `certificate` is what it has come to, and is kept as any other is."""
+
+    def __init__(self, certificate: Certificate) -> None:
+        super().__init__()
+        self.certificate = certificate
+
+
 def gap_between(loss: float, bound: float) -> float:
     """How far a loss is above a bound, as a share of it; inf above a bound of 0."""
     if loss <= bound:

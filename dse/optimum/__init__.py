@@ -6,7 +6,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from dse.core.certificate import BOUNDED, Certificate, Counts, Incumbent, Solved
+from dse.core.certificate import BOUNDED, Certificate, Counts, Incumbent, ProofInterrupted, Solved
 from dse.core.domains import prover_of
 from dse.core.problem import AnyProblem, is_problem
 from dse.support.errors import InputError, StorageError, shorten
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dse.core.clock import Clock, Now
     from dse.core.proofs import Check, Prover
 
-__all__ = ["Incumbent", "Certificate", "Counts", "Solved", "certify", "verify"]
+__all__ = ["Incumbent", "Certificate", "Counts", "ProofInterrupted", "Solved", "certify", "verify"]
 
 
 def certify(
@@ -30,11 +30,11 @@ def certify(
     """The proven optimum of `problem`, or the bound that `time_limit` seconds were enough for.
 
     Certificates are kept, and their mappings priced anew when they are read: `cache` is a folder, True for
-    the user's own, or False. A proof whose time ran out goes on from what is kept, and Ctrl-C ends its time
-    too; `now` counts its seconds. Of a space of other parts than the default's, and of objective `area`,
-    there is a bound and a good mapping, and an optimum where these meet. InputError for a problem that cannot
-    be certified: only cost models with a `proof_module` can, and tiles of any size under those whose proofs
-    hold for them.
+    the user's own, or False. A proof whose time ran out goes on from what is kept. Ctrl-C ends its time too:
+    what is raised is then a `ProofInterrupted` with the certificate. `now` counts its seconds. Of a space of
+    other parts than the default's, and of objective `area`, there is a bound and a good mapping, and an
+    optimum where these meet. InputError for a problem that cannot be certified: only cost models with a
+    `proof_module` can, and tiles of any size under those whose proofs hold for them.
     """
     from dse.core.clock import Clock
     from dse.optimum.cache import load, user_folder
@@ -51,7 +51,7 @@ def certify(
         prover.refuse()
         # A floor is found sooner than a file is read and checked.
         if cache is False or prover.floor_only:
-            return prover.solve(clock, None)
+            return _prove(prover, problem, clock, None, None)
         folder = user_folder() if cache is True else Path(cache)
         if cache is not True:
             # Before the proof: what could not be kept would be lost.
@@ -67,20 +67,27 @@ def _prove(
     problem: AnyProblem,
     clock: Clock,
     known: Certificate | None,
-    folder: Path,
-    must_keep: bool,
+    folder: Path | None,
+    must_keep: bool = False,
 ) -> Certificate:
-    """Prove what there is time for, and keep it; StorageError where that cannot be, but must."""
+    """Prove what there is time for, and keep it in a folder; StorageError where that cannot be, but must."""
     from dse.optimum.cache import store
 
-    with clock.until_interrupted():
-        found = prover.solve(clock, known)
-        try:
-            store(problem, found, folder)
-        except StorageError:
-            # A home that cannot be written to costs time only; a folder that was asked for must work.
-            if must_keep:
-                raise
+    found = None
+    try:
+        with clock.until_interrupted():
+            found = prover.solve(clock, known)
+            try:
+                if folder is not None:
+                    store(problem, found, folder)
+            except StorageError:
+                # A home that cannot be written to costs time only; a folder that was asked for must work.
+                if must_keep:
+                    raise
+    except KeyboardInterrupt:
+        if found is None:
+            raise
+        raise ProofInterrupted(found) from None
     return found
 
 

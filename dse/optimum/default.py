@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from dse.core.certificate import ProofInterrupted
 from dse.core.problem import is_problem
 from dse.optimum import certify as prove
 from dse.optimum import verify as check
@@ -48,7 +49,8 @@ def certify(
     factors elsewhere, as `dse certify` has it; the certificate says which (`tiles`), and its genes are of
     `problem.with_changes(tiles=certificate.tiles)`. With tiles "factors" or "any" it is over those.
     Certificates are kept: `cache` is a folder, True for the user's own, or False. A proof whose time ran out
-    goes on from what is kept; Ctrl-C ends its time too. InputError for a problem that cannot be certified.
+    goes on from what is kept; Ctrl-C ends its time too, with a `ProofInterrupted`.
+    InputError for a problem that cannot be certified.
     """
     if not is_problem(problem):
         return prove(problem, time_limit, cache=cache)
@@ -59,7 +61,10 @@ def certify(
     chosen = str(asked.options["tiles"])
     if tiles is None and time_limit is None and chosen == ANY:
         time_limit = SECONDS_ANY
-    return replace(prove(asked, time_limit, cache=cache), tiles=chosen)
+    try:
+        return replace(prove(asked, time_limit, cache=cache), tiles=chosen)
+    except ProofInterrupted as interrupted:
+        raise ProofInterrupted(replace(interrupted.certificate, tiles=chosen)) from None
 
 
 def _provable(problem: AnyProblem, tiles: str) -> AnyProblem:

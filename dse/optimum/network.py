@@ -35,6 +35,13 @@ def certify_layer(
 ) -> tuple[Certificate, dict[str, Any]]:
     """One layer's certificate, and as plain data; with `check` it is verified, and `verified` says how."""
     found = certify(problem, time_limit, cache=cache)
+    return found, describe_layer(spec, accelerator, problem, found, check=check)
+
+
+def describe_layer(
+    spec: str, accelerator: str, problem: AnyProblem, found: Certificate, *, check: bool = False
+) -> dict[str, Any]:
+    """A layer's certificate as plain data, beside its roofline and what all of its runs take."""
     entry = found.to_dict(problem, spec, accelerator) | _beside_roofline(problem, found)
     if found.best is not None:
         entry |= in_all(problem.layer, found.best.cycles, found.best.energy_nj)
@@ -43,7 +50,7 @@ def certify_layer(
         entry["energies"] = list(sources)
     if check:
         entry["verified"] = [asdict(one) for one in verify(problem, found)]
-    return found, entry
+    return entry
 
 
 def _beside_roofline(problem: AnyProblem, found: Certificate) -> dict[str, Any]:

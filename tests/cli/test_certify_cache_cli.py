@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 
 import dse as package
+from dse.cli import main
+from dse.core.certificate import Certificate, ProofInterrupted
 from dse.domains.clustered.accelerator import PRESETS
 from dse.domains.clustered.problem import Problem
 from dse.optimum import cache as kept
@@ -137,6 +139,26 @@ def test_a_network_that_was_stopped_goes_on_with_what_it_proved(user_cache: Path
         certify_network("resnet18", "edge", problems, observe=stop)
     data = certify_network("resnet18", "edge", problems)
     assert [entry["certificate"]["cached"] for entry in data["layers"]] == [True, True, False]
+
+
+def test_ctrl_c_shows_the_best_mapping_the_bound_and_the_gap(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(asked: Any, time_limit: float | None, **options: Any) -> Certificate:
+        raise ProofInterrupted(certify(asked, 1e-9, **options))
+
+    monkeypatch.setattr("dse.optimum.network.certify", interrupted)
+    command = ["certify", "--layer", "resnet18:5", "--accelerator", "edge", "--objective", "edp", "--json"]
+    assert main(command) == 130
+    shown = capfd.readouterr()
+    entry = json.loads(shown.out)
+    assert entry["status"] == "bounded"
+    assert 0 < entry["lower_bound"] < entry["best"]["loss"]
+    assert "the same command goes on from there" in shown.err
+    assert main(command[:-1]) == 130
+    said = capfd.readouterr().out
+    assert "best found, at most" in said
+    assert "no mapping is below" in said
 
 
 def test_certifying_brings_no_library_of_the_searchers() -> None:

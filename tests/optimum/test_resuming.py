@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dse.core.certificate import BOUNDED, OPTIMAL, Certificate
+from dse.core.certificate import BOUNDED, OPTIMAL, Certificate, ProofInterrupted
 from dse.core.clock import Clock
 from dse.core.domains import make_problem
 from dse.domains.clustered.models.loopnest.proof.bounds import LoopNestBounds
@@ -177,12 +177,15 @@ def test_ctrl_c_keeps_what_is_proven_and_the_next_run_goes_on(
 
     with monkeypatch.context() as patch:
         patch.setattr(Clock, "left", property(interrupted))
-        with pytest.raises(KeyboardInterrupt):
+        with pytest.raises(ProofInterrupted) as interrupt:
             certify(problem, cache=tmp_path)
     assert signal.getsignal(signal.SIGINT) is before
+    so_far = interrupt.value.certificate
     found, whole = certify(problem, cache=tmp_path), certify(problem, cache=False)
     assert found.earlier_seconds > 0
     assert (found.status, found.best.loss, found.solved) == (OPTIMAL, whole.best.loss, whole.solved)
+    assert so_far.lower_bound <= whole.best.loss
+    assert so_far.best is None or so_far.best.loss >= whole.best.loss
 
 
 def test_a_bound_that_was_damaged_is_not_believed(tmp_path: Path) -> None:

@@ -213,15 +213,21 @@ def _certify_layer(
 
     from dse.cli.certify_view import show_layer
     from dse.cli.detail_view import with_breakdown
-    from dse.optimum.network import CERTIFICATE, certify_layer, write_layer
+    from dse.core.certificate import ProofInterrupted
+    from dse.optimum.network import CERTIFICATE, certify_layer, describe_layer, write_layer
     from dse.search.api import MAPPING
     from dse.support.files import make_folder
 
     ((spec, problem),) = problems.items()
     if out is not None:
         make_folder(out)
-    with Console(stderr=True).status(f"proving the optimum of {spec}"), _compiling_said():
-        certificate, entry = certify_layer(spec, accelerator, problem, **options)
+    stopped = None
+    try:
+        with Console(stderr=True).status(f"proving the optimum of {spec}"), _compiling_said():
+            certificate, entry = certify_layer(spec, accelerator, problem, **options)
+    except ProofInterrupted as interrupted:
+        stopped, certificate = interrupted, interrupted.certificate
+        entry = describe_layer(spec, accelerator, problem, certificate)
     if out is not None:
         write_layer(entry, out / MAPPING, out / CERTIFICATE)
         export_best(formats, problem, entry["best"], out)
@@ -229,6 +235,8 @@ def _certify_layer(
         output.print_json(with_breakdown(problem, entry, detail=detail))
     else:
         show_layer(problem, certificate, entry, out, detail=detail, kept=options["cache"] is not False)
+    if stopped:
+        raise stopped
     _exit([entry])
 
 
