@@ -51,6 +51,11 @@ class LayerBar:
         """Note that a layer is done."""
         self._progress.update(self._task, advance=1, description=layer)
 
+    def total(self, gap: float) -> None:
+        """Note how far the network's total may be from its least."""
+        left = f"proving the total: at most {_percent(gap)} above the least"
+        self._progress.update(self._task, description=left)
+
 
 def show_layer(
     problem: AnyProblem,
@@ -130,6 +135,8 @@ def show_network(data: Mapping[str, Any], out: Path | None, *, kept: bool, roofl
         bound = quantity(data["lower_bound"], unit, DIGITS)
         above = f"; what was found is at most {_percent(data['gap'])} above it" if data["gap"] else ""
         console.print(f"no mappings of its layers have a lower total {objective} than {bound}{above}")
+        if data["gap"] and data["gap"] <= data["within"] and not open_:
+            console.print(f"that is within --gap {data['within']:.2%}; --gap 0 proves the least total")
     if any("verified" in entry for entry in data["layers"]):
         passed = sum(all(check["passed"] for check in entry["verified"]) for entry in data["layers"])
         console.print(f"verified: {passed} of {len(data['layers'])} layers")

@@ -8,11 +8,12 @@ the corner that they leave lowest says which is drawn next.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
-from dse.core.certificate import BOUNDED, OPTIMAL
+from dse.core.certificate import BOUNDED, OPTIMAL, gap_between
 from dse.core.objective import Objective
 
 SAME = 1e-12
@@ -54,7 +55,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Closed:
-    """The least value, `optimal`, or `bounded` where lines do not touch their choices."""
+    """The least value, `optimal`, or `bounded` where lines do not touch their choices or a gap is enough."""
 
     status: str
     lower_bound: float
@@ -64,9 +65,14 @@ class Closed:
 
 @dataclass
 class LineSearch:
-    """Draws lines until the least value is known; who inherits says how one is drawn."""
+    """Draws lines until the least value is known, or `within` so much as a share of the bound.
+
+    Who inherits says how a line is drawn. `observe` is told the gap that is left, a share, after each.
+    """
 
     objective: Objective
+    within: float = 0.0
+    observe: Callable[[float], None] = lambda gap: None
     lines: list[Line] = field(default_factory=list)
 
     def draw(self, energy: float, latency: float) -> bool:
@@ -87,7 +93,9 @@ class LineSearch:
             loss = best.value(self.objective)
             corner, pair = self._least_corner()
             closed = corner >= loss * (1.0 - SAME)
-            if closed or len(self.lines) >= MAX_LINES or not self._draw_between(*pair):
+            gap = 0.0 if closed else gap_between(loss, corner)
+            self.observe(gap)
+            if gap <= self.within or len(self.lines) >= MAX_LINES or not self._draw_between(*pair):
                 return Closed(OPTIMAL if closed else BOUNDED, loss if closed else corner, best, loss)
 
     def _least_corner(self) -> tuple[float, tuple[Line, Line]]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from dse.core.problem import AnyProblem
 from dse.core.proofs import Check
 from dse.optimum import certify, verify
 from dse.optimum.network_time import NetworkTime
+from dse.optimum.side_by_side import SideBySide, side_by_side
 from dse.optimum.total import Total, has_total, least_total
 from dse.optimum.total_check import check_total
 from dse.search.network import MAPPINGS, NETWORK, layer_file, totals
@@ -74,17 +76,22 @@ def certify_network(
     *,
     out: Path | None = None,
     observe: Callable[[str], None] = lambda layer: None,
+    observe_total: Callable[[float], None] = lambda gap: None,
     in_all: float | None = None,
+    gap: float = 0.0,
+    workers: int = 1,
     **options: Any,
 ) -> dict[str, Any]:
-    """Certify each of a network's layers, given by their full names, one after another.
+    """Certify each of a network's layers, given by their full names, in so many `workers`, processes.
 
     The result is plain data: what was certified, `layers` with an entry each, their `totals` (None if a
     layer has no mapping) and of the total objective `status`, `lower_bound` and `gap`, as a certificate has
     them. Of a product such as EDP the total's own optimum is proven (see `dse.optimum.total`): `best` of each
     layer is then the mapping that it has there, `own` the layer's own best where that is another, and
-    `layer_by_layer` the totals of the layers' own. `options` are those of `certify_layer`, for each layer;
-    all proofs together have `in_all` seconds, and `seconds` says what they took.
+    `layer_by_layer` the totals of the layers' own. Its proofs end as soon as what is found is at most `gap`,
+    a share, above its bound, which the layers' own proofs may say already; `observe_total` is told the gap
+    that is left. `options` are those of `certify_layer`, for each layer; all proofs together
+    have `in_all` seconds, and `seconds` says what they took.
     With `out`, a folder, mappings and certificates are written to it; a run that was interrupted finds in the
     cache how far its proofs were. `observe` is told the name of each layer that is done.
     """
@@ -94,20 +101,31 @@ def certify_network(
     limit = options.pop("time_limit", None)
     # The total's proofs have as much time as the layers' own.
     time = NetworkTime(limit, in_all, len(problems) * (1 + has_total(problems)))
-    for place, (spec, problem) in enumerate(problems.items()):
-        found, entry = certify_layer(spec, accelerator, problem, time_limit=time.of_next(spec), **options)
-        time.note(spec, found)
-        time.parts -= 1
-        layers.append({**entry, "repeats": problem.layer.repeats})
-        proofs.append(found)
-        if out is not None:
-            name = layer_file(place, spec)
-            write_layer(entry, out / MAPPINGS / name, out / CERTIFICATES / name)
-        observe(spec)
-    problem = next(iter(problems.values()))
-    own = total = totals(problems, layers)
-    status, bound = bound_of_total(problems, proofs, own)
-    least = _least_total(problems, proofs, time, options.get("cache", True)) if own else None
+    cache, check = options.get("cache", True), options.get("check", False)
+    with side_by_side(workers) as run:
+        calls = (
+            (spec, accelerator, problem, time.of_next(spec), cache, check)
+            for spec, problem in problems.items()
+        )
+        answers = run(_layer, calls)
+        for place, (spec, problem) in enumerate(problems.items()):
+            found, entry = next(answers)
+            time.note(spec, found)
+            time.parts -= 1
+            layers.append({**entry, "repeats": problem.layer.repeats})
+            proofs.append(found)
+            if out is not None:
+                name = layer_file(place, spec)
+                write_layer(entry, out / MAPPINGS / name, out / CERTIFICATES / name)
+            observe(spec)
+        problem = next(iter(problems.values()))
+        own = total = totals(problems, layers)
+        status, bound = bound_of_total(problems, proofs, own)
+        enough = own is not None and gap_between(own[problem.objective], bound or 0.0) <= gap
+        least = None
+        if own and not (enough and gap) and has_total(problems):
+            prove = partial(_prove_side_by_side, run, time, cache)
+            least = _least_total(problems, proofs, prove, lambda: time.over, gap, observe_total)
     if least is not None:
         _choose(problems, layers, proofs, least, out)
         total = totals(problems, layers)
@@ -126,6 +144,7 @@ def certify_network(
         "gap": gap_between(total[problem.objective], bound) if total and bound is not None else None,
         "seconds": time.seconds,
         "time_limit": in_all,
+        "within": gap,
     }
     if least is not None:
         checks = [asdict(one) for one in _verified(problems, least)] if options.get("check") else []
@@ -136,25 +155,42 @@ def certify_network(
     return data
 
 
-def _least_total(
-    problems: Mapping[str, AnyProblem],
-    proofs: Sequence[Certificate],
+def _layer(
+    spec: str,
+    accelerator: str,
+    problem: AnyProblem,
+    time_limit: float | None,
+    cache: bool | str | Path,
+    check: bool,
+) -> tuple[Certificate, dict[str, Any]]:
+    """`certify_layer`, as processes call it."""
+    return certify_layer(spec, accelerator, problem, time_limit=time_limit, cache=cache, check=check)
+
+
+def _prove(problem: AnyProblem, seconds: float | None, cache: bool | str | Path) -> Certificate:
+    """`certify`, as processes call it."""
+    return certify(problem, seconds, cache=cache)
+
+
+def _prove_side_by_side(
+    run: SideBySide,
     time: NetworkTime,
     cache: bool | str | Path,
-) -> Total | None:
-    """The least product of the totals, if the objective is one; its proofs have what the layers' left of
-    their time.
-    """
-    own = [proof.best for proof in proofs if proof.best is not None and proof.counts.groups]
-    if len(own) < len(proofs) or not has_total(problems):
-        return None
-
-    def prove(name: str, problem: AnyProblem) -> Certificate:
-        found = certify(problem, time.of_next(name), cache=cache)
+    asked: Sequence[tuple[str, AnyProblem]],
+) -> Iterator[Certificate]:
+    """Prove problems of the layers of those names, each in its part of the time that is left."""
+    calls = ((problem, time.of_next(name), cache) for name, problem in asked)
+    for (name, _), found in zip(asked, run(_prove, calls), strict=True):
         time.note(name, found)
-        return found
+        yield found
 
-    return least_total(problems, own, prove, lambda: time.over)
+
+def _least_total(
+    problems: Mapping[str, AnyProblem], proofs: Sequence[Certificate], *options: Any
+) -> Total | None:
+    """The least product of the totals, where every layer has a mapping whose proof is more than a floor."""
+    own = [proof.best for proof in proofs if proof.best is not None and proof.counts.groups]
+    return least_total(problems, own, *options) if len(own) == len(proofs) else None
 
 
 def _choose(

@@ -13,7 +13,7 @@ again.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,8 +24,8 @@ from dse.core.objective import objective_named
 from dse.core.problem import AnyProblem
 from dse.optimum.lines import SAME, Choice, Line, LineSearch
 
-Prove = Callable[[str, AnyProblem], Certificate]
-"""Proves a problem of the layer of that name."""
+Prove = Callable[[Sequence[tuple[str, AnyProblem]]], Iterator[Certificate]]
+"""Proves problems of the layers of those names."""
 
 
 def has_total(problems: Mapping[str, AnyProblem]) -> bool:
@@ -75,19 +75,29 @@ def least_total(
     own: Sequence[Incumbent],
     prove: Prove,
     over: Callable[[], bool] = lambda: False,
+    within: float = 0.0,
+    observe: Callable[[float], None] = lambda gap: None,
 ) -> Total | None:
     """The least total of a network; `own` is some mapping of each layer, such as its own best, to begin with.
 
-    No line is begun once the time is `over`. None if a proof found no mapping in its time, or there was none
-    for the first three lines. The condition is that of `has_total`.
+    No line is begun once the time is `over`, or the gap, of which `observe` is told, is `within` a share.
+    None if a proof found no mapping in its time, or there was none for the first three lines. The condition
+    is that of `has_total`.
     """
-    search = _Search(problems, prove, over)
+    search = _Search(problems, prove, over, within, observe)
     return search.run(own)
 
 
 class _Search(LineSearch):
-    def __init__(self, problems: Mapping[str, AnyProblem], prove: Prove, over: Callable[[], bool]) -> None:
-        super().__init__(objective_named(next(iter(problems.values())).objective))
+    def __init__(
+        self,
+        problems: Mapping[str, AnyProblem],
+        prove: Prove,
+        over: Callable[[], bool],
+        within: float,
+        observe: Callable[[float], None],
+    ) -> None:
+        super().__init__(objective_named(next(iter(problems.values())).objective), within, observe)
         self.problems, self.prove, self.over = problems, prove, over
         self.proofs: dict[tuple[str, str], Certificate] = {}
 
@@ -100,23 +110,26 @@ class _Search(LineSearch):
     def draw(self, energy: float, latency: float) -> bool:
         """Prove all layers with these weights; False if one has no mapping, or the time is over."""
         text = f"energy + {latency!r} * latency" if energy and latency else "energy" if energy else "latency"
-        least, chosen = [], []
-        for place, (name, problem) in enumerate(self.problems.items()):
+        known = [self._known(place, energy, latency) for place in range(len(self.problems))]
+        asked = [
+            (name, problem.with_changes(objective=text))
+            for (name, problem), one in zip(self.problems.items(), known, strict=True)
+            if one is None
+        ]
+        answers, least, chosen = self.prove(asked), [], []
+        for name, one in zip(self.problems, known, strict=True):
             if self.over():
                 return False
-            value, mapping = self._known(place, energy, latency) or self._proven(name, problem, text)
-            if mapping is None:
-                return False
-            least.append(value)
-            chosen.append(mapping)
+            if one is None:
+                found = self.proofs[name, text] = next(answers)
+                if found.best is None:
+                    return False
+                one = found.lower_bound, found.best
+            least.append(one[0])
+            chosen.append(one[1])
         total = sum(value * self._repeats(place) for place, value in enumerate(least))
         self.lines.append(Line(energy, latency, total, self._choice(chosen), tuple(least)))
         return True
-
-    def _proven(self, name: str, problem: AnyProblem, text: str) -> tuple[float, Incumbent | None]:
-        found = self.prove(name, problem.with_changes(objective=text))
-        self.proofs[name, text] = found
-        return found.lower_bound, found.best
 
     def _known(self, place: int, energy: float, latency: float) -> tuple[float, Incumbent] | None:
         """A layer's least with these weights, where that of a flatter and of a steeper line say it."""

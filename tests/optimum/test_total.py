@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache, reduce
 
 import numpy as np
 import pytest
 
+from dse.core.certificate import Certificate
 from dse.core.objective import objective_named
 from dse.core.problem import AnyProblem
 from dse.optimum import certify
@@ -85,6 +87,31 @@ def test_a_total_whose_proofs_ran_out_of_time_has_a_bound_below_the_optimum() ->
     assert 0 < data["lower_bound"] <= least * (1 + 1e-12) <= data["totals"]["edp"] * (1 + 2e-12)
 
 
+def test_a_total_ends_where_the_gap_is_enough() -> None:
+    problems = three_layers("maestro", "energy * latency^2")
+    least = certify_network("small", "any", problems, cache=False)["lower_bound"]
+    gaps: list[float] = []
+    # A gap that the layers' own proofs leave, one that needs lines, and one that needs all of them.
+    for gap, by_lines in ((0.5, False), (1e-4, True), (0.0, True)):
+        data = certify_network("small", "any", problems, cache=False, gap=gap, observe_total=gaps.append)
+        assert ("total" in data, data["within"]) == (by_lines, gap)
+        assert data["gap"] <= gap
+        assert data["lower_bound"] <= least <= data["totals"]["energy * latency^2"] * (1 + 1e-12)
+        assert (data["status"] == "optimal") == (gap == 0)
+    assert gaps[-1] == 0.0
+    assert max(gaps) > 1e-4
+
+
+def test_a_total_is_the_same_in_any_number_of_processes() -> None:
+    problems = three_layers("loopnest", "edp")
+    one, two = (certify_network("small", "any", problems, cache=False, workers=workers) for workers in (1, 2))
+    for data in (one, two):
+        data["seconds"] = data["total"]["seconds"] = 0.0
+        for entry in data["layers"]:
+            entry["certificate"]["seconds"] = 0.0
+    assert one == two
+
+
 def test_the_time_of_a_network_is_shared_by_all_its_proofs_and_told() -> None:
     time = NetworkTime(60.0, 20.0, parts=4)
     assert time.of_next("one") == 5.0
@@ -108,7 +135,11 @@ def test_a_check_of_a_total_fails_where_its_bound_says_too_much() -> None:
 
     problems = three_layers("maestro", "edp")
     own = [certify(problem, cache=False).best for problem in problems.values()]
-    found = least_total(problems, [one for one in own if one], lambda _, one: certify(one, cache=False))
+
+    def prove(asked: Sequence[tuple[str, AnyProblem]]) -> Iterator[Certificate]:
+        return (certify(problem, cache=False) for _, problem in asked)
+
+    found = least_total(problems, [one for one in own if one], prove)
     assert found is not None
     data = found.to_dict()
     assert check_total(problems, data, found.proofs).passed

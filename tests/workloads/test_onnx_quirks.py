@@ -26,7 +26,7 @@ def with_constants(made: onnx.ModelProto, **values: object) -> onnx.ModelProto:
     [
         ({"x": [-1, -1, 768]}, "--input x=1x128x768"),
         ({"x": [-1, 3, 32, 768]}, "--input x=1x3x32x768"),
-        ({"x": ["batch", 3, "height", 768]}, "--input x=1x3x224x768"),
+        ({"x": ["batch", 3, "height", 768]}, "--input x=1x3x768x768"),
         ({"x": ["batch", 12, "past_len", 768]}, "--input x=1x12x0x768"),
     ],
 )

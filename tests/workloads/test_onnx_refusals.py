@@ -41,7 +41,7 @@ def test_open_shapes_are_refused_with_the_command_that_fixes_them(tmp_path: Path
     path = written(tmp_path / "open.onnx", made)
     text = refusal(path)
     assert "'x' (batch x 3 x ? x 32)" in text
-    assert f"dse import {path} --input x=1x3x1x32 --out open.toml" in text
+    assert f"dse import {path} --input x=1x3x32x32 --out open.toml" in text
     out = str(tmp_path / "net.toml")
     dse("import", path, "--input", "x=1x3x16x32", "--out", out)
     assert load(out).layers == from_onnx(path, {"x": (1, 3, 16, 32)}).layers

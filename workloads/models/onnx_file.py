@@ -222,9 +222,11 @@ def _dims(dims: Any) -> str:
 
 
 def _example(dims: Any) -> str:
-    """Sizes for what is open that a user may mean: one sample, 224 pixels, 128 tokens, nothing past."""
+    """Sizes for what is open that a user may mean: one sample, a square image, 128 tokens, nothing past."""
     sizes = _sizes(dims)
     pixels = len(sizes) == 4 and (sizes[1] or sizes[3] or 9) <= 4
+    sides = sizes[1:3] if ((sizes[1:] and sizes[-1]) or 9) <= 4 else sizes[2:]
+    side = next((size for size in sides if size), PIXELS) if pixels else TOKENS
     found = []
     for place, (size, dim) in enumerate(zip(sizes, dims, strict=True)):
         name = str(dim.dim_param).lower()
@@ -235,7 +237,7 @@ def _example(dims: Any) -> str:
         elif place == 0 or "batch" in name:
             found.append(1)
         else:
-            found.append(PIXELS if pixels else TOKENS)
+            found.append(side)
     return "x".join(map(str, found)) or "1x3x224x224"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -37,6 +38,9 @@ if TYPE_CHECKING:
     pass
 
 FAILED = 1
+GAP = 0.001
+"""How far above the least product of a network's totals is enough, if nothing is said: proving more takes
+ten times as long."""
 WORTH_SAYING = 1.0
 """Seconds of compiling kernels from which on it is said."""
 
@@ -94,6 +98,15 @@ def command(
             help="With --chains, also let two convolutions in a row keep a window of the rows between them.",
         ),
     ] = False,
+    gap: Annotated[
+        float | None,
+        typer.Option(
+            help="Of a network's product of totals, such as EDP: how far above the least one is enough, a "
+            f"share. By default {GAP}; 0 proves the least.",
+            metavar="SHARE",
+        ),
+    ] = None,
+    workers: Annotated[int, typer.Option(help="Processes that prove a network's layers.", metavar="N")] = 1,
     detail: WithDetail = False,
     json: Json = False,
 ) -> None:
@@ -105,7 +118,7 @@ def command(
     from dse.core.domains import domain_of
     from dse.core.objective import several
     from dse.optimum.default import ANY, FACTORS, SECONDS_ANY, over_any_tiles
-    from dse.support.validation import positive_number
+    from dse.support.validation import positive_number, whole_number
 
     layers, formats = layers_asked("certify", layer, network), check_formats(format, out)
     kept = kept_proofs(cache, fresh)
@@ -121,6 +134,12 @@ def command(
         raise InputError("--line-buffers is of --chains")
     if time_limit is not None:
         positive_number(time_limit, "--time-limit")
+    if network is None or chains or several(objective):
+        if gap is not None or workers != 1:
+            raise InputError("--gap and --workers are of a --network and one objective, without --chains")
+    elif gap is not None and not 0 <= gap < math.inf:
+        raise InputError(f"--gap must be a share of at least 0, as in 0.001, got {gap}")
+    whole_number(workers, "--workers", most=1024)
     model = chosen_model(cost_model, constants)
     asked = partial(
         problems_asked,
@@ -160,8 +179,16 @@ def command(
         elif network is None:
             _certify_layer(accelerator, problems, out, formats, json, options, detail=detail)
         else:
+            shared = {"gap": GAP if gap is None else gap, "workers": workers}
             _certify_network(
-                network, accelerator, problems, out, formats, json, options | in_all, roofline=roofline
+                network,
+                accelerator,
+                problems,
+                out,
+                formats,
+                json,
+                options | in_all | shared,
+                roofline=roofline,
             )
     except KeyboardInterrupt:
         if not fresh:
@@ -256,7 +283,9 @@ def _certify_network(
     from dse.optimum.network import certify_network
 
     with LayerBar(network, len(problems)) as bar, _compiling_said():
-        data = certify_network(network, accelerator, problems, out=out, observe=bar, **options)
+        data = certify_network(
+            network, accelerator, problems, out=out, observe=bar, observe_total=bar.total, **options
+        )
     export_layers(formats, problems, data, out)
     if out is not None and roofline:
         draw_rooflines(data, out)
