@@ -19,6 +19,8 @@ from dse.core.objective import Objective
 SAME = 1e-12
 """Sums of a network's figures are rounded: what is nearer than so much, as a share, counts as equal."""
 MAX_LINES = 200
+WIDER = 0.9
+"""The first lines are so much further from each other than they need be if both touched the best sum."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,8 @@ class Choice:
 class Line:
     """No choice has `energy * joules + latency * seconds` below `least`; `choice` comes nearest.
 
-    `own` are the layers' parts of `least`, of one run each.
+    `own` are the layers' parts of `least`, of one run each. A `floor` is known without a proof: `choice` is
+    some choice then.
     """
 
     energy: float
@@ -46,6 +49,7 @@ class Line:
     least: float
     choice: Choice
     own: tuple[float, ...]
+    floor: bool = False
 
     @property
     def slope(self) -> float:
@@ -81,9 +85,8 @@ class LineSearch:
 
     def close(self, best: Choice) -> Closed | None:
         """Draw lines, from some choice on, until no corner is below the best; None if there is none."""
-        powers = self.objective.exponents
-        slope = powers["latency"] * best.joules / (powers["energy"] * best.seconds)
-        for energy, latency in ((1.0, slope), (1.0, 0.0), (0.0, 1.0)):
+        self.lines += self.floors(best)
+        for energy, latency in self._first(best):
             if not self.draw(energy, latency):
                 return None
         while True:
@@ -95,7 +98,7 @@ class LineSearch:
             closed = corner >= loss * (1.0 - SAME)
             gap = 0.0 if closed else gap_between(loss, corner)
             self.observe(gap)
-            if gap <= self.within or len(self.lines) >= MAX_LINES or not self._draw_between(*pair):
+            if gap <= self.within or len(self.lines) >= MAX_LINES or not self._draw_next(*pair, best):
                 return Closed(OPTIMAL if closed else BOUNDED, loss if closed else corner, best, loss)
 
     def _least_corner(self) -> tuple[float, tuple[Line, Line]]:
@@ -109,6 +112,49 @@ class LineSearch:
                 value = self.objective.total({"energy": joules, "latency": seconds})
                 found.append((value, (one, two)))
         return min(found, key=lambda entry: entry[0])
+
+    def floors(self, best: Choice) -> list[Line]:
+        """What is known of energy alone and of latency alone without a proof, a line each, or nothing."""
+        return []
+
+    def _first(self, best: Choice) -> list[tuple[float, float]]:
+        """The weights of the first lines.
+
+        Between floors they are two. Each leaves the best sum towards a floor, and meets it no lower.
+        """
+        powers = self.objective.exponents
+        slope = powers["latency"] * best.joules / (powers["energy"] * best.seconds)
+        if not any(line.floor for line in self.lines):
+            return [(1.0, slope), (1.0, 0.0), (0.0, 1.0)]
+        return [self._towards(line, best) for line in self.lines]
+
+    def _towards(self, floor: Line, best: Choice) -> tuple[float, float]:
+        """Weights of the line from the best sum to where a floor has its value, and a little further."""
+        powers = self.objective.exponents
+        ratio = powers["energy"] / powers["latency"]
+        if floor.energy:
+            slower = best.seconds * (best.joules / floor.least) ** ratio if floor.least > 0 else math.inf
+            slope = (best.joules - floor.least) / (slower - best.seconds) if slower > best.seconds else 0.0
+            return (1.0, slope * WIDER) if slope > 0 else (1.0, 0.0)
+        more = best.joules * (best.seconds / floor.least) ** (1 / ratio) if floor.least > 0 else math.inf
+        slope = (
+            (more - best.joules) / (best.seconds - floor.least) if best.seconds > floor.least else math.inf
+        )
+        return (1.0, slope / WIDER) if slope < math.inf else (0.0, 1.0)
+
+    def _draw_next(self, one: Line, two: Line, best: Choice) -> bool:
+        """Draw the line that cuts off the corner of two lines; False if there is none."""
+        for floor in (one, two):
+            if not floor.floor:
+                continue
+            energy, latency = self._towards(floor, best)
+            slope = latency / energy if energy else math.inf
+            if one.slope * (1 + SAME) < slope < two.slope * (1 - SAME):
+                return self.draw(energy, latency)
+            # Whatever is least of it alone is proven instead.
+            self.lines.remove(floor)
+            return self.draw(floor.energy, floor.latency)
+        return self._draw_between(one, two)
 
     def _draw_between(self, one: Line, two: Line) -> bool:
         """Draw the line along the edge between the choices of two lines; False if there is none between."""

@@ -147,7 +147,7 @@ def certify_network(
         "within": gap,
     }
     if least is not None:
-        checks = [asdict(one) for one in _verified(problems, least)] if options.get("check") else []
+        checks = [asdict(one) for one in _verified(problems, proofs, least)] if options.get("check") else []
         verified: dict[str, Any] = {"verified": checks} if checks else {}
         data |= {"total": {**least.to_dict(), **verified}, "layer_by_layer": own}
     if out is not None:
@@ -189,8 +189,8 @@ def _least_total(
     problems: Mapping[str, AnyProblem], proofs: Sequence[Certificate], *options: Any
 ) -> Total | None:
     """The least product of the totals, where every layer has a mapping whose proof is more than a floor."""
-    own = [proof.best for proof in proofs if proof.best is not None and proof.counts.groups]
-    return least_total(problems, own, *options) if len(own) == len(proofs) else None
+    known = all(proof.best is not None and proof.counts.groups for proof in proofs)
+    return least_total(problems, proofs, *options) if known else None
 
 
 def _choose(
@@ -213,7 +213,7 @@ def _choose(
             write_json(out / MAPPINGS / layer_file(place, spec), best["mapping"])
 
 
-def _verified(problems: Mapping[str, AnyProblem], least: Total) -> list[Check]:
+def _verified(problems: Mapping[str, AnyProblem], proofs: Sequence[Certificate], least: Total) -> list[Check]:
     """Whether every proof that a total stands on holds, and whether its bound follows from them."""
     failed = []
     for (name, objective), proof in least.proofs.items():
@@ -222,7 +222,7 @@ def _verified(problems: Mapping[str, AnyProblem], least: Total) -> list[Check]:
     held = Check(
         "the proofs of the total hold", not failed, "; ".join(failed) or f"{len(least.proofs)} proofs"
     )
-    return [held, check_total(problems, least.to_dict(), least.proofs)]
+    return [held, check_total(problems, least.to_dict(), proofs, least.proofs)]
 
 
 def bound_of_total(

@@ -20,12 +20,33 @@ from typing import Any
 import numpy as np
 
 from dse.core.certificate import Certificate, Incumbent, gap_between
-from dse.core.objective import objective_named
+from dse.core.objective import Objective, objective_named
 from dse.core.problem import AnyProblem
 from dse.optimum.lines import SAME, Choice, Line, LineSearch
 
 Prove = Callable[[Sequence[tuple[str, AnyProblem]]], Iterator[Certificate]]
 """Proves problems of the layers of those names."""
+
+
+PART = 0.25
+"""Of the gap that is enough, the share that may be left in the layers' parts of a line."""
+
+
+def least_of_weights(objective: Objective, bound: float, energy: float, latency: float) -> float:
+    """What a weighted sum of energy and latency is not below where their product of powers is not below a
+    bound: by the inequality of the weighted arithmetic and geometric means."""
+    a, b = objective.exponents["energy"], objective.exponents["latency"]
+    if not energy or not latency:
+        return 0.0
+    return float((a + b) * (bound * (energy / a) ** a * (latency / b) ** b) ** (1 / (a + b)))
+
+
+def floors_of(problem: AnyProblem) -> tuple[float, float] | None:
+    """Joules and seconds of a layer that its roofline says no mapping is below; None if it has none."""
+    if problem.hardware_genes:
+        return None
+    found = problem.model.roofline(problem.layer, problem.accelerator)
+    return found and (found.energy_nj * 1e-9, found.cycles * problem.accelerator.cycle_seconds)
 
 
 def has_total(problems: Mapping[str, AnyProblem]) -> bool:
@@ -72,40 +93,55 @@ class Total:
 
 def least_total(
     problems: Mapping[str, AnyProblem],
-    own: Sequence[Incumbent],
+    own: Sequence[Certificate],
     prove: Prove,
     over: Callable[[], bool] = lambda: False,
     within: float = 0.0,
     observe: Callable[[float], None] = lambda gap: None,
 ) -> Total | None:
-    """The least total of a network; `own` is some mapping of each layer, such as its own best, to begin with.
+    """The least total of a network; `own` is what is proven of each layer's objective by itself.
 
     No line is begun once the time is `over`, or the gap, of which `observe` is told, is `within` a share.
     None if a proof found no mapping in its time, or there was none for the first three lines. The condition
     is that of `has_total`.
     """
-    search = _Search(problems, prove, over, within, observe)
-    return search.run(own)
+    search = _Search(problems, [proof.lower_bound for proof in own], prove, over, within, observe)
+    best = [proof.best for proof in own]
+    return search.run([one for one in best if one]) if all(best) else None
 
 
 class _Search(LineSearch):
     def __init__(
         self,
         problems: Mapping[str, AnyProblem],
+        bounds: Sequence[float],
         prove: Prove,
         over: Callable[[], bool],
         within: float,
         observe: Callable[[float], None],
     ) -> None:
         super().__init__(objective_named(next(iter(problems.values())).objective), within, observe)
+        self.bounds = bounds
         self.problems, self.prove, self.over = problems, prove, over
         self.proofs: dict[tuple[str, str], Certificate] = {}
 
     def run(self, own: Sequence[Incumbent]) -> Total | None:
+        self.own = own
         found = self.close(self._choice(own))
         if found is None:
             return None
         return Total(found.status, found.lower_bound, found.best, found.loss, tuple(self.lines), self.proofs)
+
+    def floors(self, best: Choice) -> list[Line]:
+        """The layers' rooflines, where their cost model has them."""
+        found = [floors_of(problem) for problem in self.problems.values()]
+        if any(one is None for one in found):
+            return []
+        joules, seconds = zip(*(one for one in found if one), strict=True)
+        return [
+            Line(energy, latency, sum(map(self._times, range(len(own)), own)), best, own, floor=True)
+            for energy, latency, own in ((1.0, 0.0, joules), (0.0, 1.0, seconds))
+        ]
 
     def draw(self, energy: float, latency: float) -> bool:
         """Prove all layers with these weights; False if one has no mapping, or the time is over."""
@@ -127,28 +163,37 @@ class _Search(LineSearch):
                 one = found.lower_bound, found.best
             least.append(one[0])
             chosen.append(one[1])
-        total = sum(value * self._repeats(place) for place, value in enumerate(least))
+        total = sum(map(self._times, range(len(least)), least))
         self.lines.append(Line(energy, latency, total, self._choice(chosen), tuple(least)))
         return True
 
     def _known(self, place: int, energy: float, latency: float) -> tuple[float, Incumbent] | None:
-        """A layer's least with these weights, where that of a flatter and of a steeper line say it."""
+        """A layer's least with these weights and its mapping, where what is proven already says it.
+
+        That is the lines that are flatter and steeper, and the least of the layer's own objective. A part of
+        the gap that is enough may be left.
+        """
         slope = latency / energy if energy else math.inf
+        bounds = [least_of_weights(self.objective, self.bounds[place], energy, latency)]
         flatter = [line for line in self.lines if line.slope < slope]
         steeper = [line for line in self.lines if line.slope > slope]
-        if not flatter or not steeper:
-            return None
-        low, high = max(flatter, key=lambda one: one.slope), min(steeper, key=lambda one: one.slope)
-        # These weights are so much of the one line's and so much of the other's; so, at least, is the least.
-        weights = np.array([[low.energy, high.energy], [low.latency, high.latency]])
-        of_low, of_high = np.linalg.solve(weights, [energy, latency])
-        bound = float(of_low * low.own[place] + of_high * high.own[place])
+        if flatter and steeper:
+            low, high = max(flatter, key=lambda one: one.slope), min(steeper, key=lambda one: one.slope)
+            # These weights are so much of the one line's and so much of the other's; so, at least, is the
+            # least.
+            weights = np.array([[low.energy, high.energy], [low.latency, high.latency]])
+            of_low, of_high = np.linalg.solve(weights, [energy, latency])
+            bounds.append(float(of_low * low.own[place] + of_high * high.own[place]))
         values = []
-        for mapping in (low.choice.mappings[place], high.choice.mappings[place]):
+        for mapping in [self.own[place], *(line.choice.mappings[place] for line in self.lines)]:
             joules, seconds = self._figures(place, mapping)
             values.append((energy * joules + latency * seconds, mapping))
         value, mapping = min(values, key=lambda entry: entry[0])
-        return (bound, mapping) if value <= bound * (1.0 + SAME) else None
+        enough = max(SAME, self.within * PART)
+        return (max(bounds), mapping) if value <= max(bounds) * (1.0 + enough) else None
+
+    def _times(self, place: int, value: float) -> float:
+        return value * self._repeats(place)
 
     def _choice(self, mappings: Sequence[Incumbent]) -> Choice:
         figures = [self._figures(place, mapping) for place, mapping in enumerate(mappings)]

@@ -218,7 +218,10 @@ def test_a_network_is_certified_layer_by_layer_with_totals_and_a_folder(
 
 def test_the_table_of_a_network_has_a_row_a_layer(dse: Dse, network: str) -> None:
     where = ("--network", network, "--accelerator", "edge", "--objective", "edp", "--tiles", "factors")
-    outcome = dse("certify", *where, "--verify")
+    near = dse("certify", *where).out
+    assert "what was found is at most 0.0" in near
+    assert "that is within --gap 0.10%; --gap 0 proves the least total" in near
+    outcome = dse("certify", *where, "--verify", "--gap", "0")
     assert outcome.code == 0
     assert outcome.out.count("tiny.toml:") == 2
     assert "whole network" in outcome.out
@@ -227,6 +230,21 @@ def test_the_table_of_a_network_has_a_row_a_layer(dse: Dse, network: str) -> Non
     assert "verified: no totals that the proofs allow are below the bound" in outcome.out
     assert "verified: 2 of 2 layers" in outcome.out
     assert "gap" not in outcome.out
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--gap", "-0.1"), "--gap must be a share of at least 0"),
+        (("--gap", "0.1", "--chains"), "--gap and --workers are of a --network and one objective"),
+        (("--workers", "0"), "--workers must be at least 1"),
+    ],
+)
+def test_a_gap_and_processes_that_cannot_be_are_refused(
+    dse: Dse, network: str, options: tuple[str, ...], message: str
+) -> None:
+    refused = dse("certify", "--network", network, "--accelerator", "edge", *options)
+    assert (refused.code, message in refused.err) == (2, True)
 
 
 def test_a_network_with_layers_that_are_not_proven_says_how_far_each_and_the_total_may_be_off(
@@ -255,7 +273,7 @@ def test_the_least_product_of_a_networks_totals_is_proven(
     dse: Dse, network: str, objective: str, power: int
 ) -> None:
     where = ("--network", network, "--accelerator", "edge")
-    data = dse("certify", *where, "--objective", objective, "--json").json
+    data = dse("certify", *where, "--objective", objective, "--gap", "0", "--workers", "2", "--json").json
     layers = {spec: Problem(layer, PRESETS["edge"], objective) for spec, layer in named_layers(network)}
     # Of both layers together: the product of the sums, over some hundred mappings of each.
     drawn = []

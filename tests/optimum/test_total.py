@@ -134,15 +134,15 @@ def test_a_check_of_a_total_fails_where_its_bound_says_too_much() -> None:
     from dse.optimum.total_check import check_total
 
     problems = three_layers("maestro", "edp")
-    own = [certify(problem, cache=False).best for problem in problems.values()]
+    own = [certify(problem, cache=False) for problem in problems.values()]
 
     def prove(asked: Sequence[tuple[str, AnyProblem]]) -> Iterator[Certificate]:
         return (certify(problem, cache=False) for _, problem in asked)
 
-    found = least_total(problems, [one for one in own if one], prove)
+    found = least_total(problems, own, prove)
     assert found is not None
     data = found.to_dict()
-    assert check_total(problems, data, found.proofs).passed
+    assert check_total(problems, data, own, found.proofs).passed
     assert not check_total(
-        problems, {**data, "lower_bound": data["lower_bound"] * 1.001}, found.proofs
+        problems, {**data, "lower_bound": data["lower_bound"] * 1.001}, own, found.proofs
     ).passed
