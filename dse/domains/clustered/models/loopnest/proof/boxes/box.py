@@ -24,6 +24,7 @@ from dse.domains.clustered.models.loopnest.params import (
     SIZES,
 )
 from dse.domains.clustered.models.loopnest.proof.boxes.dims import (
+    CAN_MOVE,
     FIRST,
     FIRST_WINDOW,
     LAST_SERIAL,
@@ -138,6 +139,7 @@ def bound_box(
     dram, link = known[8], known[9]
     written, work, steps, last = params[LINK_OUTPUT], params[FILTER], 1, params[FILTER]
     first_inputs, first_weights = params[OF_INPUT], params[OF_WEIGHTS]
+    final = params[FILTER]
     last_inputs, last_weights, last_outputs = params[OF_INPUT], params[OF_WEIGHTS], params[OF_OUTPUT]
     for dim in range(4):
         if dim != C or params[DEPTHWISE] == 1:
@@ -146,6 +148,8 @@ def bound_box(
         work *= dims[dim, SERIAL]
         steps *= dims[dim, OUTER_STEPS]
         last *= dims[dim, LAST_SERIAL]
+        if dims[dim, CAN_MOVE] == 0:
+            final *= dims[dim, LAST_SERIAL]
         if dim != K:
             first_inputs *= dims[dim, FIRST_WINDOW] if dim >= Y else dims[dim, FIRST]
             last_inputs *= window_of(dims[dim, LAST_SPAN], dim, params)
@@ -157,9 +161,9 @@ def bound_box(
     link_ends = cycles_of(inputs + weights, offchip) + cycles_of(written, offchip)
     waits = (steps - 1) * latency
     busy = ends + cycles_of(work, params[LANES])
-    # The very last inner step computes when all has come.
+    # The very last inner step computes when all has come: a dim's whole extent, where it has but one step.
     words = last_inputs + last_weights + last_outputs
-    at_last = cycles_of(words, noc) + cycles_of(params[FILTER], params[LANES])
+    at_last = cycles_of(words, noc) + cycles_of(final, params[LANES])
     linked = cycles_of(link, offchip) + max(at_last, ends + cycles_of(last, params[LANES]))
     least, of_all = float("inf"), cases[CASES]
     for column in range(3):

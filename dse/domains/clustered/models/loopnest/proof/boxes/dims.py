@@ -88,7 +88,9 @@ def measure_box(dims, shares, dim, size, low, high, least, most, clusters, place
         dims[dim, FIRST] = begin * min(least * places, low)
     else:
         dims[dim, BEGIN_PIECES] = (begin - 1) * at_start + 1
-        dims[dim, FIRST] = (begin - 1) * min(least * places, low) + 1
+        # The last of the clusters has what the others leave.
+        rest = min(size - (tiles - 1) * high, low) if tiles == most_tiles else 1
+        dims[dim, FIRST] = (begin - 1) * min(least * places, low) + max(1, min(least * places, rest))
     dims[dim, FIRST_WINDOW] = dims[dim, FIRST] * pitch + dims[dim, BEGIN_PIECES] * overlap
     if places == 1 and point:
         dims[dim, SERIAL] = extents

@@ -1,7 +1,8 @@
 """Cycles of outer steps that are decided, whatever the inner tiles: each waits for the DRAM link.
 
 What crosses the link between two outer steps follows from their spans and order alone. A step is as
-long as that takes, or as its busiest PE computes, whichever is longer; what the NoC moves is left out.
+long as that takes, as its busiest PE computes, or as the NoC takes for what its inner steps need after the
+first, whichever is longest.
 """
 
 from __future__ import annotations
@@ -21,7 +22,17 @@ from dse.domains.clustered.models.loopnest.extents import (
 )
 from dse.domains.clustered.models.loopnest.extents import OUTER_STEPS as TABLE_STEPS
 from dse.domains.clustered.models.loopnest.outer import STEADY, time_outside
-from dse.domains.clustered.models.loopnest.params import FILTER, LANES, NOC, OVERLAPS, PES, PITCHES, SIZES
+from dse.domains.clustered.models.loopnest.params import (
+    FILTER,
+    LANES,
+    NOC,
+    OF_INPUT,
+    OF_WEIGHTS,
+    OVERLAPS,
+    PES,
+    PITCHES,
+    SIZES,
+)
 from dse.domains.clustered.models.loopnest.proof.boxes.dims import OUTER_STEPS, busiest
 from dse.domains.clustered.models.loopnest.proof.boxes.fitting import HIGH, LEAST, LOW, MOST
 from dse.domains.clustered.models.loopnest.timing import (
@@ -36,7 +47,10 @@ from dse.domains.clustered.models.loopnest.timing import (
 )
 from dse.support.jit import LEAN, OPTIONS
 
-Y = 2
+K, C, Y = range(3)
+# Of a dim in an outer step: rows, columns or indices that it needs, and those that its first inner step needs
+# at most.
+WHOLE, AT_FIRST = range(2)
 
 
 @njit(**{**OPTIONS, "cache": False})
@@ -53,6 +67,7 @@ def link_scratch():
         np.zeros((16, 4), np.int64),
         np.zeros(3, np.int64),
         np.zeros((4, 2), np.int64),
+        np.zeros((4, 2, 2), np.int64),
     )
 
 
@@ -78,7 +93,7 @@ def steady_cycles(box, choice, params, orders, order_table, dims, scratch):
 
     Of them, those of the last outer step are returned apart.
     """
-    tables, runs, loops, groups, inside, outer, active, times, sums, extents = scratch
+    tables, runs, loops, groups, inside, outer, active, times, sums, extents, needs = scratch
     clusters = params[PES] // choice[0]
     moving = 0
     for dim in range(4):
@@ -94,12 +109,20 @@ def steady_cycles(box, choice, params, orders, order_table, dims, scratch):
         places = choice[0] if dim == choice[2] else 1
         extents[dim, 0] = busiest(tile, box[dim, LEAST], box[dim, MOST], places)
         extents[dim, 1] = busiest(min(tile, last), box[dim, LEAST], box[dim, MOST], places)
+        across = clusters if dim == choice[1] else 1
+        first = across * min(places * box[dim, MOST], box[dim, HIGH])
+        for kind in range(2):
+            length = tables[dim, LAST_SPAN] if kind == 1 else tables[dim, SPAN]
+            overlap = tables[dim, OVERLAP]
+            needs[dim, kind, WHOLE] = length * tables[dim, PITCH] + overlap
+            needs[dim, kind, AT_FIRST] = min(first, length) * tables[dim, PITCH] + overlap * across * places
     for kinds in range(16):
         work = params[FILTER]
         for dim in range(4):
             work *= extents[dim, kinds >> dim & 1]
         compute = cycles_of(work, params[LANES])
-        times[kinds, AT_START] = times[kinds, FURTHER] = compute * params[NOC]
+        times[kinds, AT_START] = max(compute * params[NOC], words_inside(needs, kinds, params))
+        times[kinds, FURTHER] = times[kinds, AT_START]
         times[kinds, COMPUTE], times[kinds, KNOWN] = compute, 1
     least = 2**62
     choices = orders[moving]
@@ -108,4 +131,22 @@ def steady_cycles(box, choice, params, orders, order_table, dims, scratch):
             loops[0, dim] = order_table[choices[1 + number], dim]
         time_outside(tables, runs, loops, params, groups, inside, outer, active, times, sums)
         least = min(least, sums[STEADY])
-    return least, times[15, COMPUTE]
+    return least, cycles_of(times[15, AT_START], params[NOC])
+
+
+@njit(**LEAN)
+def words_inside(needs, kinds, params):
+    """Words that L1s get in the inner steps of an outer step after the first of them, at least.
+
+    It is what the step needs in all, each word once, less the most that its first inner step may have.
+    """
+    words = 0
+    for tensor in range(2):
+        whole = at_first = params[OF_WEIGHTS] if tensor == 0 else params[OF_INPUT]
+        for dim in range(4):
+            # Inputs, 1, have all dims but K, weights, 0, have K and C.
+            if (tensor == 0 and dim <= C) or (tensor == 1 and dim != K):
+                whole *= needs[dim, kinds >> dim & 1, WHOLE]
+                at_first *= needs[dim, kinds >> dim & 1, AT_FIRST]
+        words += max(0, whole - at_first)
+    return words
