@@ -1,19 +1,91 @@
-"""What a directive of a Timeloop mapping says of its loops: factors and a permutation."""
+"""What a directive of a Timeloop mapping says of its loops: factors and a permutation.
+
+Each key of a directive is read, or changes nothing, or is refused by name, as are two directives of a kind
+for one target. Keys are those of Timeloop's `mapping/parser.cpp`.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from dse.support.errors import InputError, shorten, unknown
+from dse.support.strict_yaml import line_of
 
 Counts = dict[str, tuple[int, int]]
 """By dim, how often a loop runs, and how often in the last round."""
 
+READ = {
+    "the file": ("mapping",),
+    "temporal": ("target", "type", "factors", "permutation"),
+    "spatial": ("target", "type", "factors", "permutation"),
+    "dataspace": ("target", "type", "keep", "bypass"),
+}
+"""The keys that are read, by the type of the directive; a file's first."""
+NO_CHANGE = {
+    "the file": (
+        "version",
+        "architecture",
+        "problem",
+        "mapper",
+        "components",
+        "ERT",
+        "ART",
+        "globals",
+        "variables",
+    ),
+    "temporal": (),
+    "spatial": ("split",),
+    "dataspace": (),
+}
+"""Keys known to change nothing: machine, layer and energies are those that are asked for beside the mapping,
+and instances in a row or in a mesh cost the same."""
+KEPT = ("dataspace", "datatype", "bypass")
+"""The types of directives that say what a level keeps, in this version and in older ones."""
+UNSAID_DIMS = ("N", "G", "H")
+"""Dims of batches, groups and heads, which a permutation may have where the layer has them not."""
+
 MAX_LETTERS = 400
 """Of the factors of a directive."""
 _FACTOR = re.compile(r"([A-Za-z]+)\s*=?\s*([0-9]{1,10})(?:,([0-9]{1,10}))?")
+
+
+def read_directives(data: Any, where: str) -> Iterator[tuple[str, Mapping[str, Any], str, str]]:
+    """The directives of a mapping file: where each stands, the directive, its target and its type.
+
+    Types of older versions that say what a level keeps are `dataspace`. InputError for what is no mapping,
+    for a key that is not known, and for two directives of one type and target.
+    """
+    if not isinstance(data, Mapping) or not isinstance(data.get("mapping"), list):
+        raise InputError(f"{where} lacks 'mapping', a list of directives as Timeloop has it")
+    _refuse_keys(data, "the file", where)
+    seen: dict[tuple[str, str], str] = {}
+    for place, entry in enumerate(data["mapping"]):
+        at = f"{where}: mapping[{place}]"
+        if not isinstance(entry, Mapping):
+            raise InputError(f"{at} must be a table with target, type, factors and permutation")
+        if lacks := [key for key in ("target", "type") if key not in entry]:
+            raise InputError(f"{at} lacks {' and '.join(map(repr, lacks))}")
+        target, kind = str(entry["target"]), str(entry["type"])
+        kind = "dataspace" if kind in KEPT else kind
+        if kind not in READ or kind == "the file":
+            raise unknown("type", kind, ("temporal", "spatial", "dataspace"), at)
+        _refuse_keys(entry, kind, at)
+        if (target, kind) in seen:
+            raise InputError(
+                f"{at}: {target} has a {kind} directive already, {seen[target, kind]}; write one"
+            )
+        seen[target, kind] = f"mapping[{place}]"
+        yield at, entry, target, kind
+
+
+def _refuse_keys(table: Mapping[str, Any], kind: str, at: str) -> None:
+    known = (*READ[kind], *NO_CHANGE[kind])
+    for key in table:
+        if key not in known:
+            line = line_of(table, [key])
+            raise unknown("key", key, known, at if line is None else f"{at}, line {line}")
 
 
 def read_factors(given: Any, at: str, names: Mapping[str, str]) -> Counts:
@@ -37,6 +109,9 @@ def read_factors(given: Any, at: str, names: Mapping[str, str]) -> Counts:
 def read_order(given: Any, at: str, names: Mapping[str, str], every: Sequence[str]) -> tuple[str, ...]:
     """A permutation, innermost first; those of `every` dim that it leaves out are outermost."""
     listed = [str(name) for name in given] if isinstance(given, list) else re.findall(r"[A-Za-z]", str(given))
+    for name in listed:
+        if name not in names and name not in UNSAID_DIMS:
+            raise unknown("dim", name, names, f"{at}.permutation")
     dims = [names[name] for name in listed if name in names]
     if len(dims) != len(set(dims)):
         raise InputError(f"{at}.permutation must hold each dim once, got {shorten(given)}")

@@ -88,11 +88,16 @@ def _layer(entry: Mapping[str, Any], size: Mapping[str, int], where: str) -> Lay
     reach, pads = [], []
     for axis, (out, taps) in enumerate((("OY", "FY"), ("OX", "FX"))):
         used = (size[out] - 1) * step[out] + (size[taps] - 1) * step[taps] + 1
-        before, after = padding[axis]
+        # A layer with more padding at its end is its mirror image, with more at its begin.
+        after, before = sorted(padding[axis])
         # A layer of ours has as much padding on both sides, of which the last filter need not read all.
-        symmetric = used - before - after > 0 and after <= before < after + step[out]
-        reach.append(used - before - after if symmetric else used)
-        pads.append(before if symmetric else 0)
+        if used - before - after <= 0 or before >= after + step[out]:
+            raise InputError(
+                f"padding {list(padding[axis])} of {'IX' if axis else 'IY'} is not read: it must be as "
+                "much on both sides, but for what the stride leaves over; leave it out to count it as data"
+            )
+        reach.append(used - before - after)
+        pads.append(before)
     options: dict[str, Any] = {
         "bits": _widths(entry, where),
         "R": size["FY"],

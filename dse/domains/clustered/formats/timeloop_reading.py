@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from dse.core.directives import Counts, read_factors, read_order
+from dse.core.directives import read_directives as directives
 from dse.core.layer import DIMS, Layer
 from dse.core.timeloop_problem import NAMES
 from dse.domains.clustered.accelerator import Accelerator
 from dse.domains.clustered.mapping import Level, Mapping
-from dse.support.errors import InputError, unknown
+from dse.support.errors import InputError, shorten, unknown
 from dse.support.files import read_text
 from dse.support.yaml_text import load
 
@@ -30,32 +31,24 @@ def read_directives(text: str, where: str, layer: Layer, accelerator: Accelerato
     that the spatial factors fit into.
     """
     data = load(text, where)
-    if not isinstance(data, Table) or not isinstance(data.get("mapping"), list):
-        raise InputError(f"{where} lacks 'mapping', a list of directives as Timeloop has it")
     counts = {target: dict.fromkeys(DIMS, (1, 1)) for target in TARGETS}
     orders = dict.fromkeys(TARGETS, tuple(DIMS))
-    for place, entry in enumerate(data["mapping"]):
-        at = f"{where}: mapping[{place}]"
-        target, kind = _target(entry, at)
-        if kind in ("temporal", "spatial"):
+    for at, entry, named, kind in directives(data, where):
+        target = _target(entry, named, kind, at)
+        if kind == "dataspace":
+            _refuse_bypass(entry, target, at)
+        elif not (kind == "temporal" and target in SPATIAL):
             counts[target] |= read_factors(entry.get("factors", []), at, DIM_OF)
             orders[target] = read_order(entry.get("permutation", []), at, DIM_OF, DIMS)
     return _mapping(counts, orders, where, layer, accelerator, data.get("architecture"))
 
 
-def _target(entry: Any, at: str) -> tuple[str, str]:
-    """The level that a directive is for, and its type."""
-    if not isinstance(entry, Table):
-        raise InputError(f"{at} must be a table with target, type, factors and permutation")
-    if lacks := [key for key in ("target", "type") if key not in entry]:
-        raise InputError(f"{at} lacks {' and '.join(map(repr, lacks))}")
-    target, kind = str(entry["target"]), str(entry["type"])
+def _target(entry: Table[str, Any], target: str, kind: str, at: str) -> str:
+    """The level that a directive is for; InputError where there is none, or it cannot have its loops."""
     # As Timeloop writes out the name of a container.
     target = target.removeprefix("inter_").removesuffix("_spatial")
     if target not in TARGETS:
         raise unknown("target", target, TARGETS, at)
-    if kind not in ("temporal", "spatial", "dataspace", "datatype", "bypass"):
-        raise unknown("type", kind, ("temporal", "spatial", "dataspace"), at)
     if kind == "spatial" and target not in SPATIAL:
         raise InputError(f"{at}: {target} is not spread over anything; expected {' or '.join(SPATIAL)}")
     if (
@@ -64,7 +57,18 @@ def _target(entry: Any, at: str) -> tuple[str, str]:
         and any(last != 1 for last in map(max, read_factors(entry.get("factors", []), at, DIM_OF).values()))
     ):
         raise InputError(f"{at}: {target} has spatial loops only; the inner ones are at {INNER}")
-    return (target, kind) if not (kind == "temporal" and target in SPATIAL) else (target, "nothing")
+    return target
+
+
+def _refuse_bypass(entry: Table[str, Any], target: str, at: str) -> None:
+    """L1, L2 and DRAM hold all tensors here, and `cluster_loops` none."""
+    wrong = entry.get("keep") if target in (INNER, *SPATIAL) else entry.get("bypass")
+    if wrong:
+        holds = "no tensors" if target in (INNER, *SPATIAL) else "all three tensors"
+        raise InputError(
+            f"{at}: {target} holds {holds} on this machine, got {shorten(dict(entry))}; a machine of levels "
+            "(cost model timeloop) has bypasses"
+        )
 
 
 def _mapping(

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from dse.core.directives import read_factors, read_order
+from dse.core.directives import read_directives, read_factors, read_order
 from dse.core.timeloop_problem import PROBLEM, problem_text
 from dse.domains.levels.formats import Written
 from dse.domains.levels.formats.timeloop_arch import (
@@ -32,9 +32,6 @@ ARCHITECTURE, MAPPING, LINE = "timeloop-arch.yaml", "timeloop-mapping.yaml", "ti
 DIM_OF = {name: dim for dim, name in NAMES.items()} | {"K": "K"}
 TENSOR_OF = {space.lower(): tensor for tensor, space in SPACES.items()}
 WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-LOOPS = ("temporal", "spatial")
-KEPT = ("dataspace", "datatype", "bypass")
-"""The types of directives that say what a level keeps, in this version and in older ones."""
 
 
 def write(problem: Any, mapping: HierarchyMapping) -> Written:
@@ -95,26 +92,23 @@ def _loops(target: str, kind: str, loops: tuple[Loop, ...]) -> dict[str, Any]:
 
 def read(text: str, data: Any, where: str, problem: Any) -> HierarchyMapping:
     """The mapping that the `data` of a file say. InputError where a directive is wrong, or for no level."""
-    if not isinstance(data, Mapping) or not isinstance(data.get("mapping"), list):
-        raise InputError(f"{where} lacks 'mapping', a list of directives as Timeloop has it")
     machine: Machine = problem.accelerator
     places = _places(machine)
     temporal: list[tuple[Loop, ...]] = [()] * len(machine.levels)
     spatial, kept = list(temporal), [_usual(machine, place) for place in range(len(machine.levels))]
-    for number, entry in enumerate(data["mapping"]):
-        at = f"{where}: mapping[{number}]"
-        if not isinstance(entry, Mapping):
-            raise InputError(f"{at} must be a table with target, type, factors and permutation")
-        target, kind = str(entry.get("target")), str(entry.get("type"))
+    for at, entry, target, kind in read_directives(data, where):
         if target not in places:
             raise unknown("target", target, list(places), at)
-        if kind not in (*LOOPS, *KEPT):
-            raise unknown("type", kind, (*LOOPS, KEPT[0]), at)
         place = places[target]
-        if kind in KEPT:
+        if kind == "dataspace":
             kept[place] = _kept(entry, at, _usual(machine, place))
         elif loops := _read_loops(entry, at):
-            (temporal if kind == "temporal" else spatial)[place] = loops
+            mapped = temporal if kind == "temporal" else spatial
+            if mapped[place]:
+                raise InputError(
+                    f"{at}: {machine.levels[place].name} has {kind} loops of another directive already"
+                )
+            mapped[place] = loops
     levels = zip(kept, temporal, spatial, strict=True)
     return HierarchyMapping(tuple(LevelMapping(*level) for level in levels))
 

@@ -22,6 +22,10 @@ from dse.support.validation import whole_number
 from dse.support.yaml_text import dump
 
 ACCELERATOR, WORKLOAD, MAPPING = "zigzag-accelerator.yaml", "zigzag-workload.yaml", "zigzag-mapping.yaml"
+READ = ("name", "spatial_mapping", "temporal_ordering", "memory_operand_links")
+NO_CHANGE = ("spatial_mapping_hint", "core_allocation")
+"""Keys of a mapping that change nothing where the spatial mapping is said: what ZigZag or Stream would choose
+from."""
 NAMES = {dim: DIMS[ours] for dim, ours in OURS.items()}
 """ZigZag's dims, by those of a workload."""
 DIM_OF = {name: dim for dim, name in NAMES.items()}
@@ -74,14 +78,36 @@ def read(text: str, data: Any, where: str, problem: Any) -> HierarchyMapping:
     exact = noted(text, data, "mapping", where)
     if exact is not None:
         return read_mapping(exact, layout.dims, layout.tensors, where)
-    entries = [entry for entry in data if isinstance(entry, Mapping)]
-    entry = next((one for one in entries if one.get("name") == "default"), next(iter(entries), None))
-    if entry is None:
-        raise InputError(f"{where} lacks a mapping, a table with spatial_mapping and temporal_ordering")
+    entry = _entry(data, problem.layer.name, where)
     machine: Machine = problem.accelerator
     spatial = _spatial(entry.get("spatial_mapping"), machine, f"{where}: spatial_mapping")
     loops = _ordering(entry.get("temporal_ordering"), f"{where}: temporal_ordering")
     return _filled(problem, loops, spatial, f"{where}: temporal_ordering")
+
+
+def _entry(data: list[Any], layer: str, where: str) -> Mapping[str, Any]:
+    """The entry of the layer's name, or `default`, or the only one; InputError for unknown keys."""
+    for place, entry in enumerate(data):
+        if not isinstance(entry, Mapping) or "name" not in entry:
+            raise InputError(
+                f"{where}[{place}] must be a table with name, spatial_mapping and temporal_ordering"
+            )
+        for key in entry:
+            if key not in (*READ, *NO_CHANGE):
+                raise unknown("key", key, (*READ, *NO_CHANGE), f"{where}[{place}]")
+    named = {str(entry["name"]): entry for entry in data}
+    if len(named) < len(data):
+        raise InputError(f"{where} has two mappings of one name")
+    found: Mapping[str, Any] | None = named.get(layer) or named.get("default")
+    if found is None and len(data) == 1:
+        found = data[0]
+    if found is None:
+        names = ", ".join(named) or "none"
+        raise InputError(f"{where} lacks a mapping of layer {layer!r}, or 'default'; it has {names}")
+    links = found.get("memory_operand_links", dict(LINKS))
+    if links != dict(LINKS):
+        raise InputError(f"{where}: memory_operand_links must be {dict(LINKS)}, got {shorten(links)}")
+    return found
 
 
 def _spatial(given: Any, machine: Machine, where: str) -> list[tuple[Loop, ...]]:

@@ -173,6 +173,19 @@ BOTH = "[C=1]}\n- {target: PE, type: spatial, factors: [M=6, C=4]"
         ),
         ("[C=2, Q=2", "[C=2, Q=2, ]]", "is not usable YAML: .* in line"),
         ("[S, R, C]", "[S, S]", "permutation must hold each dim once"),
+        ("[S, R, C]", "[S, R, Z]", r"unknown dim 'Z' in here: mapping\[\d\].permutation"),
+        (
+            "factors: [C=4]",
+            "factor: [C=4]",
+            r"unknown key 'factor' in here: mapping\[2\], line \d+; did you mean",
+        ),
+        ("mapping:", "mapspace: {}\nmapping:", "unknown key 'mapspace' in here"),
+        ("mapping:", "mapping:\n- {target: DRAM, type: temporal}", "DRAM has a temporal directive already"),
+        (
+            "mapping:",
+            "mapping:\n- {target: L2, type: bypass, bypass: [Inputs]}",
+            "L2 holds all three tensors",
+        ),
     ],
 )
 def test_what_is_wrong_with_a_timeloop_mapping_is_said_with_its_place(

@@ -239,6 +239,15 @@ def test_a_timeloop_mapping_that_somebody_wrote_by_hand_is_read(tmp_path: Path) 
         ("keep: [Inputs, Outputs]", "keep: 5", "keep must be a list of dataspaces, got 5"),
         ("- {target: Sums", "- 7\n- {target: Sums", "must be a table with target, type, factors"),
         ("[R=3, S=3]", "[R=3, S=3, ]]", "not usable YAML"),
+        (
+            "permutation: QPM",
+            "permuation: QPM",
+            r"unknown key 'permuation' in .*mapping\[.\], line \d+; did you",
+        ),
+        ("permutation: QPM", "permutation: QPZ", "unknown dim 'Z' in .*permutation"),
+        ("mapping:", "sparse_optimizations: {}\nmapping:", "unknown key 'sparse_optimizations'"),
+        ("keep: [Inputs, Outputs]", "keep_only: [Inputs]", "unknown key 'keep_only'"),
+        ("mapping:", "mapping:\n- {target: DRAM, type: temporal}", "DRAM has a temporal directive already"),
     ],
 )
 def test_what_is_wrong_with_a_timeloop_mapping_is_said(
@@ -277,8 +286,18 @@ def test_a_zigzag_mapping_that_somebody_wrote_by_hand_fills_the_levels_from_with
         ('"K, 16"', '"Z, 16"', "unknown dim 'Z'"),
         ("[FX, 3]", "[FX, 0]", "FX must be at least 1, got 0"),
         ("[FX, 3]", "[FX, '*']", "FX must be a whole number"),
-        ("temporal_ordering", "ordering", "must be a list of loops such as"),
-        ("spatial_mapping", "mapping", "must be a table such as"),
+        ("temporal_ordering: [[FX, 3]", "temporal_ordering: FX  #", "must be a list of loops such as"),
+        ('spatial_mapping: {D1: ["K, 16"]}', "spatial_mapping: 5", "must be a table such as"),
+        (
+            "temporal_ordering",
+            "ordering",
+            r"unknown key 'ordering' in .*\[0\]; did you mean 'temporal_ordering'",
+        ),
+        ("spatial_mapping", "mapping", "unknown key 'mapping'"),
+        ("W: I2, I: I1", "W: I1, I: I2", "memory_operand_links must be"),
+        ("- name: default", "- 7\n- name: default", r"\[0\] must be a table with name"),
+        ("- name", "- {name: other}\n- {name: other}\n- name", "two mappings of one name"),
+        ("- name: default", "- {name: one}\n- name: two", "lacks a mapping of layer .*it has one, two"),
         ("[K, 8]", "[K, 4], [OX, 1], [C, 1], [OY, 2], [K, 2]", "OY has two loops at DRAM|K has two loops at"),
     ],
 )

@@ -66,18 +66,22 @@ def zigzag_machine(data: Mapping[str, Any], name: str, where: str) -> Machine:
     return Machine(title if isinstance(title, str) and title else name, tuple(levels), mac_pj)
 
 
-KEYS = {
-    "the file": ("name", "memories", "operational_array", "dataflows"),
-    "operational_array": ("unit_energy", "multiplier_energy", "unit_area", "multiplier_area", "dimensions",
-                          "sizes", "is_imc", "imc_type", "bit_serial_precision", "adc_resolution",
-                          "input_precision", "systolic_dimensions"),
-    "memory": ("size", "r_cost", "w_cost", "area", "latency", "operands", "ports", "served_dimensions",
-               "auto_cost_extraction", "mem_type", "double_buffering_support", "force_double_buffering",
-               "r_bw", "w_bw", "r_port", "w_port", "rw_port", "min_r_granularity", "min_w_granularity"),
-    "port": ("name", "type", "bandwidth_min", "bandwidth_max", "allocation"),
+READ = {
+    "the file": ("name", "memories", "operational_array"),
+    "operational_array": ("unit_energy", "multiplier_energy", "dimensions", "sizes"),
+    "memory": ("size", "r_cost", "w_cost", "operands", "ports", "served_dimensions"),
+    "port": ("type", "bandwidth_min", "bandwidth_max"),
+}
+NO_CHANGE: dict[str, tuple[str, ...]] = {
+    "the file": ("dataflows",),
+    "operational_array": ("unit_area", "multiplier_area", "imc_type", "bit_serial_precision",
+                          "adc_resolution", "input_precision"),
+    "memory": ("area", "latency", "mem_type"),
+    "port": ("name", "allocation"),
 }  # fmt: skip
-"""What tables may have. Areas, latencies, types, names and dataflows change no energy and no cycles here, nor
-does which port moves what: all of a level's ports are shared."""
+"""Areas, latencies, types and names change no energy and no cycles here, nor does which port moves what: all
+of a level's ports are shared. What is of arrays that compute in memory says nothing where `is_imc` is
+refused."""
 REFUSED = {
     **dict.fromkeys(
         ("double_buffering_support", "force_double_buffering"),
@@ -87,6 +91,15 @@ REFUSED = {
     "min_w_granularity": "an access moves a port's least bandwidth: say it as bandwidth_min",
     **dict.fromkeys(("r_bw", "w_bw", "r_port", "w_port", "rw_port"), "say it by ports, as today's files do"),
 }
+"""Keys of a memory that are refused, and what to do."""
+SEEN = {
+    "the file": (),
+    "operational_array": ("is_imc", "systolic_dimensions"),
+    "memory": (*REFUSED, "auto_cost_extraction"),
+    "port": (),
+}
+"""Keys that are refused where they say anything."""
+KEYS = {kind: (*READ[kind], *NO_CHANGE[kind], *SEEN[kind]) for kind in READ}
 
 
 def _see(kind: str, data: Mapping[str, Any], where: str) -> None:
