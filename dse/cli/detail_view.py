@@ -29,7 +29,8 @@ def show_detail(console: Console, detail: Detail, *, tensors: bool = False) -> N
         title, whole = "where the cycles go", sum(cycles.values())
     else:
         title, whole = "cycles of each by itself, all at the same time", max(cycles.values())
-    _print_parts(console, f"{title}: bound by {detail.bound}", "cycles", cycles, whole)
+    # What limits the layer is another question: an optimum takes no more PEs than can be fed.
+    _print_parts(console, f"{title}: most on {detail.bound}", "cycles", cycles, whole)
     _print_parts(console, "where the energy goes", "energy", spent, sum(spent.values()), energy)
     kinds = list(dict.fromkeys(kind for words in detail.words.values() for kind in words))
     rows = [(store, *(words.get(kind) for kind in kinds)) for store, words in detail.words.items()]

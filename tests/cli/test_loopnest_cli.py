@@ -52,7 +52,7 @@ def test_a_strided_layer_is_priced_as_it_is(dse: Dse) -> None:
 def test_people_see_bars_words_and_the_buffers_of_the_model(dse: Dse) -> None:
     result = evaluated(dse, "shidiannao")
     shown = dse("evaluate", *WHERE, "--mapping", "shidiannao").out
-    assert f"where the cycles go: bound by {result['breakdown']['bound']}" in shown
+    assert f"where the cycles go: most on {result['breakdown']['bound']}" in shown
     assert "█" in shown
     for part, cycles in result["breakdown"]["cycles"].items():
         assert f"{cycles:,}" in row_of(shown, part)

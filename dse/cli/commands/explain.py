@@ -15,7 +15,6 @@ from dse.cli.options import (
     Fix,
     Json,
     LayerName,
-    Tiles,
     chosen_model,
 )
 from dse.support.errors import InputError
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from dse.core.explanation import Change, Explanation
     from dse.core.problem import AnyProblem
 
+FACTORS = "factors"
 PROOF_SECONDS = 10.0
 SHOWN = 5
 
@@ -39,7 +39,32 @@ def command(
             help="One mapping: FILE.json, FILE.m, FILE.yaml or a template.", metavar="FILE|TEMPLATE"
         ),
     ] = None,
-    tiles: Tiles = "factors",
+    what_if: Annotated[
+        bool,
+        typer.Option(
+            "--what-if",
+            help="Say what limits the layer: its proven optimum again with twice of each resource.",
+        ),
+    ] = False,
+    objective: Annotated[
+        str | None,
+        typer.Option(help="With --what-if: what is minimised. By default latency.", metavar="OBJECTIVE"),
+    ] = None,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(
+            help="With --what-if: seconds for each proof. By default 60 over tiles of any size.", metavar="S"
+        ),
+    ] = None,
+    tiles: Annotated[
+        str | None,
+        typer.Option(
+            "--tiles",
+            help="Tile sizes: factors (divisors only) or any. By default factors; with --what-if any, where "
+            "an optimum over them can be proven.",
+            metavar="factors|any",
+        ),
+    ] = None,
     fix: Fix = None,
     cost_model: CostModelName = None,
     constants: ConstantsFile = None,
@@ -48,10 +73,22 @@ def command(
     """Say why a mapping, or every mapping of a layer, is not feasible, and the smallest change that helps.
 
     The change is one of the hardware (buffers, PEs) or of genes: those that --fix holds fast, or one of the
-    mapping's own.
+    mapping's own. With --what-if: what limits a layer that has feasible mappings.
     """
     model = chosen_model(cost_model, constants)
-    problem = problem_asked(layer, accelerator, "edp", model, tiles=tiles, fix=fix)
+    if what_if:
+        from dse.cli.what_if_view import explain_what_if
+
+        if mapping is not None:
+            raise InputError("--what-if is of the best of all mappings: leave --mapping out")
+        given = objective or "latency"
+        problem = problem_asked(layer, accelerator, given, model, tiles=tiles or FACTORS, fix=fix)
+        note_merged(layer)
+        explain_what_if(problem, layer, accelerator, tiles=tiles, time_limit=time_limit, json=json)
+        return
+    if objective is not None or time_limit is not None:
+        raise InputError("--objective and --time-limit are of --what-if")
+    problem = problem_asked(layer, accelerator, "edp", model, tiles=tiles or FACTORS, fix=fix)
     explanation = problem.explanation(None if mapping is None else problem.find_mapping(mapping))
     proof = None if mapping or explanation.feasible else _proof(problem)
     note_merged(layer)
