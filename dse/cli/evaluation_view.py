@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dse.cli import output
 from dse.cli.detail_view import show_detail
+from dse.core.objective_terms import FIGURES
 from dse.support.quantities import energy, quantity
 
 if TYPE_CHECKING:
@@ -39,8 +40,8 @@ def show_evaluation(
     if evaluation.detail:
         show_detail(console, evaluation.detail, tensors=detail)
     if evaluation.feasible:
-        heads = ("objective", "loss")
-        output.print_table(console, "loss by objective", heads, list(losses.items()), figures=heads[1:])
+        rows = [(name, loss, _of_need(name)) for name, loss in losses.items()]
+        output.print_table(console, "loss by objective", ("objective", "loss", ""), rows, figures=("loss",))
 
 
 def _figures(figures: Mapping[str, Any], units: Mapping[str, str]) -> Iterator[Row]:
@@ -49,4 +50,11 @@ def _figures(figures: Mapping[str, Any], units: Mapping[str, str]) -> Iterator[R
     yield "energy", energy(figures["energy_nj"]), ""
     if "power" in units:
         yield "power", quantity(figures["power"], units["power"]), ""
-        yield "area", quantity(figures["area"], units.get("area_maestro", units["area"])), ""
+        whole = "as MAESTRO prints it" if "area_maestro" in units else "of the whole machine"
+        yield "area", quantity(figures["area"], units.get("area_maestro", units["area"])), whole
+
+
+def _of_need(objective: str) -> str:
+    """What an area is of that is another one than that among the costs."""
+    figure = FIGURES.get(objective)
+    return "of the PEs and buffers that the mapping needs" if figure and figure.of_need else ""
