@@ -72,6 +72,8 @@ def read_network(path: str, convention: str) -> Network:
     elsewhere: dict[str, str] = {}
     layers = _named(file.layers, where, edges, elsewhere)
     left_out = [LeftOut(**vars(entry)) for entry in file.left_out]
+    for place, entry in enumerate(file.left_out):
+        _line(entry.operator, f"{where}: left_out[{place}].operator")
     made_of_model = source.lower().endswith(".onnx") or source.startswith("torch module ")
     if file.readers == "some" or (file.readers is None and made_of_model):
         why = "the file says some of its readers" if file.readers else "the file does not say all its readers"

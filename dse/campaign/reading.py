@@ -50,7 +50,7 @@ class _ProblemEntry(Schema):
     layer: Name
     accelerator: Name
     objective: str
-    tiles: str | None = None
+    tiles: Annotated[str | None, Limits("factors or any", min_length=1)] = None
     hardware: dict[str, Any] = field(default_factory=dict)
 
 
@@ -71,7 +71,7 @@ class _CampaignFile(Schema):
     reprice: Names = field(default_factory=list)
     published: Any = None
     looks: Any = None
-    constants: str | None = None
+    constants: Annotated[str | None, Limits("the name of a TOML file", min_length=1)] = None
     start: str = RANDOM
     tiles: str = "factors"
     space: Any = "default"
@@ -110,13 +110,15 @@ def load_campaign(path: str, find_layers: FindLayers) -> Campaign:
     file = read(_CampaignFile, read_toml(path, where), where)
     variants = tuple(_variant(name, file, where, Path(path).parent) for name in file.searchers)
     runs = sum(file.seeds if variant.seeds is None else variant.seeds for variant in variants)
+    problems = _problems(file, runs, where, Path(path).parent, find_layers)
+    groups = {(one.network, one.objective) for one in problems}
     campaign = Campaign(
         name=file.name,
         budget=file.budget,
         seeds=tuple(range(file.seed, file.seed + file.seeds)),
         variants=variants,
-        problems=_problems(file, runs, where, Path(path).parent, find_layers),
-        showing=read_showing(vars(file), file.searchers, Path(path).parent, where),
+        problems=problems,
+        showing=read_showing(vars(file), file.searchers, groups, Path(path).parent, where),
         start=_start(file.start, Path(path).parent),
     )
     with within(f"{where}: reprice"):

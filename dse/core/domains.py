@@ -229,6 +229,8 @@ def load_space(name: str, cost_model: str, hardware: Iterable[str] = ()) -> Any:
     """
     where = f"space file {name!r}" if is_toml(name) else "space"
     given = read_toml(name, where) if is_toml(name) else name
+    if given == {}:
+        raise InputError(f"{where} is empty: say what differs from 'default', as in dims = \"KC\"")
     return read_space(given, cost_model, parse_hardware(hardware), where)
 
 

@@ -36,7 +36,11 @@ class ModelSettings(Schema):
     def load(cls, path: str) -> Self:
         """The settings in a TOML file, such as `dram_pj = 640`; what it does not name keeps its default."""
         where = f"{cls.label} file {path!r}"
-        return cls.from_dict(read_toml(path, where), where)
+        data = read_toml(path, where)
+        if not data:
+            names = ", ".join(item.name for item in fields(cls))
+            raise InputError(f"{where} is empty: set one of {names}, or leave the file out")
+        return cls.from_dict(data, where)
 
     @classmethod
     def parse(cls, text: str, where: str) -> Self:

@@ -17,6 +17,7 @@ from dse.core.explanation import Explanation
 from dse.core.speed import Timed
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError
+from dse.support.files import read_text
 from dse.support.hashing import digest
 from dse.support.strict_json import parse
 
@@ -127,7 +128,8 @@ class NetworkProblem(ABC):
 
     def find_mapping(self, name: str) -> Any:
         """The design in a file."""
-        return self.read_mapping(parse(Path(name).read_text(encoding="utf-8"), name), name)
+        where = f"mapping file {name!r}"
+        return self.read_mapping(parse(read_text(name, where), where), where)
 
     def export(self, kind: str, mapping: Any, folder: Path) -> tuple[list[Path], list[str]]:
         """Write a design into the folder, as JSON."""

@@ -25,8 +25,9 @@ from dse.support.schema import Limits, Schema, read
 from dse.support.toml import is_toml, read_toml
 
 MAC, REGISTER, SRAM, DRAM = "mac", "register", "sram", "dram"
-KINDS = (MAC, "multiply", "add", REGISTER, SRAM, DRAM)
+MACS = (MAC, "multiply", "add")
 ACCESSES = (REGISTER, SRAM, DRAM)
+KINDS = (*MACS, *ACCESSES)
 SUM_BITS = 32
 SCALING = {
     180: (0.0, 24.64, -17.98),
@@ -198,7 +199,20 @@ def load_technology(name: str) -> Technology:
 
 def _made(name: str, data: Any, where: str) -> Technology:
     found = read(_File, data, where)
+    seen: dict[tuple[str, int, int | None], int] = {}
+    kinds = {figure.what for figure in found.figures}
     for place, figure in enumerate(found.figures):
+        if (first := seen.setdefault((figure.what, figure.bits, figure.bytes), place)) != place:
+            raise InputError(f"{where}: figures[{place}]: {figure} is figures[{first}] already; keep one")
+        if found.times_a_mac and figure.what in MACS:
+            raise InputError(
+                f"{where}: figures[{place}]: {figure.what} is of no use where times_a_mac is true: all are "
+                "multiples of the machine's mac_pj"
+            )
+        if MAC in kinds and figure.what in MACS[1:]:
+            raise InputError(
+                f"{where}: figures[{place}]: {figure.what} is of no use beside a figure of {MAC}; keep one"
+            )
         if figure.what not in KINDS:
             raise unknown("what", figure.what, KINDS, f"{where}: figures[{place}]")
         if (figure.what == SRAM) != (figure.bytes is not None):

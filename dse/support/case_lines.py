@@ -4,16 +4,28 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
-from typing import IO, cast
+from typing import IO, Any, cast
 
 from dse.support.errors import InputError, shorten
+from dse.support.validation import keys, table
 
 STANDARD_INPUT = "-"
 MAX_LETTERS, MAX_LINES = 1 << 20, 1_000_000
 """Of a line, and of a file."""
+PARTS = ("layer", "mapping", "hardware")
+LABELS = ("id", "kind", "name", "note", "source", "expected")
+"""Keys of a case that change no figure: its name, where it is from, what somebody else says of it."""
+KEYS = frozenset((*PARTS, *LABELS))
+
+
+def parts_of(case: object, where: str) -> Mapping[str, Any]:
+    """A case as a table with all of PARTS, and nothing else but LABELS; else an InputError."""
+    entry = table(case, where)
+    keys(entry, where, required=PARTS, optional=LABELS)
+    return entry
 
 
 def name_of(path: str) -> str:

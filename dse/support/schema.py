@@ -48,8 +48,11 @@ class Limits:
         self.bounds = bounds
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Callable[[Any], Any]) -> Any:
-        """pydantic's schema of the type, with the bounds."""
-        return {**handler(source), **self.bounds}
+        """pydantic's schema of the type, with the bounds: those of `int | None` are the number's."""
+        found: dict[str, Any] = handler(source)
+        if found["type"] == "nullable":
+            return {**found, "schema": {**found["schema"], **self.bounds}}
+        return {**found, **self.bounds}
 
 
 def read(schema: type[T], data: object, where: str, label: str = "") -> T:

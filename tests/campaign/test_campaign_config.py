@@ -194,6 +194,20 @@ LOOKS = 'looks = { random = { colour = "#ff0000", line = "solid", marker = "o" }
 PUBLISHED = 'published = [{ source = "x", network = "n", objective = "edp", ratios = { a = 0 } }]'
 
 
+SAID = PUBLISHED.replace("a = 0", "radnom = 2")
+
+
+def test_a_file_of_what_is_published_says_nothing_else_and_something_of_this_campaign(tmp_path: Path) -> None:
+    path, entry = tmp_path / "ratios.toml", SAID.replace('"n"', '"alexnet"').replace("radnom", "random")
+    for text, message in (
+        (f"{entry}\npublsihed = 1", "unknown key 'publsihed'"),
+        (entry.replace("alexnet", "vgg16"), "no entry has a network, objective and searcher of campaign"),
+    ):
+        path.write_text(text)
+        with pytest.raises(InputError, match=message):
+            read(tmp_path, f'published = "ratios.toml"\n{GOOD}')
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -206,6 +220,11 @@ PUBLISHED = 'published = [{ source = "x", network = "n", objective = "edp", rati
         (LOOKS.replace("#ff0000", "red"), "colour must be like '#0072b2'"),
         (LOOKS.replace('"o"', '"Q"'), "marker must be one of"),
         ('baseline = "wlak"', "unknown baseline 'wlak'"),
+        (SAID, "unknown network 'n'.*expected one of alexnet, resnet18"),
+        (SAID.replace('"n"', '"alexnet"').replace("edp", "energy"), "unknown objective 'energy'"),
+        (SAID.replace('"n"', '"alexnet"'), "unknown searcher 'radnom'.*did you mean 'random'"),
+        (LOOKS.replace("random", "radnom"), "unknown searcher 'radnom'"),
+        ("looks = {}", "must have a table of a searcher"),
     ],
 )
 def test_what_reports_cannot_show_is_refused(tmp_path: Path, text: str, message: str) -> None:

@@ -174,6 +174,12 @@ def test_what_is_wrong_is_said_in_a_line(chip: Path, dse: Dse, change: tuple[str
         (("pj = 30", "pj = -1"), "pj"),
         (("pj = 0.1}", "pj = 0.1, write_pj = 1}"), "write_pj is of register, sram, dram"),
         (('source = "measured"', ""), "source"),
+        (
+            ("figures = [", 'figures = [\n{what = "mac", bits = 8, pj = 1},'),
+            "is of no use beside a figure of mac",
+        ),
+        (("figures = [", "times_a_mac = true\nfigures = ["), "is of no use where times_a_mac is true"),
+        (("figures = [", 'figures = [\n{what = "multiply", bits = 8, pj = 1},'), "already; keep one"),
     ],
 )
 def test_what_is_wrong_with_a_table_is_said_in_a_line(

@@ -122,7 +122,7 @@ class Accelerator(Schema):
         holds = entry.pop("holds", ()) if isinstance(entry, dict) else ()
         found: Accelerator = read(Accelerator, entry, where, "accelerator")
         found = replace(found, bits=Widths.read(bits, f"{where}: bits")) if bits is not None else found
-        return replace(found, holds=holds) if holds else found
+        return found if holds == () else replace(found, holds=_held(holds, f"{where}: holds"))
 
     def to_dict(self) -> dict[str, Any]:
         """The figures as plain data (without the name); `from_dict` reads it back.
@@ -239,10 +239,10 @@ class AcceleratorInBits(Accelerator):
         return -(-value // self.word_bits) if figure in IN_WORDS else value
 
 
-def _held(names: object) -> tuple[str, ...]:
+def _held(names: object, where: str = "accelerator: holds") -> tuple[str, ...]:
     """What stays in L2, in order."""
     if not isinstance(names, list | tuple) or not {*map(str, names)} <= {*TENSORS}:
-        raise InputError(f"accelerator: holds must be some of W, I and O, got {shorten(names)}")
+        raise InputError(f"{where} must be a list of some of W, I and O, got {shorten(names)}")
     return tuple(name for name in TENSORS if name in names)
 
 

@@ -11,6 +11,7 @@ from dse.core.widths import Widths
 from dse.domains.clustered.accelerator import WORD_BITS
 from dse.domains.clustered.mapping import Mapping, MappingBatch
 from dse.support import strict_json
+from dse.support.case_lines import KEYS, parts_of
 from dse.support.errors import InputError, shorten, unknown
 from dse.support.validation import INT64_MAX, keys, table, whole_number
 
@@ -35,10 +36,7 @@ def case_row(text: str, where: str) -> CaseRow:
 
 def _checked_row(case: object, where: str) -> CaseRow:
     """The columns of a parsed line, with a message for whatever is wrong with it."""
-    entry = table(case, where)
-    missing = [key for key in ("layer", "mapping", "hardware") if key not in entry]
-    if missing:
-        raise InputError(f"{where} lacks {', '.join(repr(key) for key in missing)}")
+    entry = parts_of(case, where)
     mapping = Mapping.from_dict(entry["mapping"], f"{where}: mapping")
     layer, extent, bits = _layer_row(entry["layer"], f"{where}: layer")
     hardware, capacities, clock = _hardware_row(entry["hardware"], f"{where}: hardware")
@@ -120,7 +118,10 @@ def _quick_row(case: Any) -> CaseRow:
         mapping["cluster_size"],
         *_quick_level(inner),
     ]
-    usual = len(layer) == 8 and len(mapping) == 3 and len(hardware) == 5 and len(layer["stride"]) == 2
+    known = case.keys() <= KEYS
+    usual = (
+        known and len(layer) == 8 and len(mapping) == 3 and len(hardware) == 5 and len(layer["stride"]) == 2
+    )
     if not usual or set(map(type, row)) != {int} or min(row) < INT64_MIN or max(row) > INT64_MAX:
         raise ValueError
     return [TYPES.index(layer["type"]), *row, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0], 1.0

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dse.domains.codesign.space import HardwareSpace
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError
-from dse.support.validation import table
+from dse.support.validation import keys, table
 
 
 @dataclass(frozen=True)
@@ -65,6 +65,7 @@ class NetworkDesigns:
 def point_of(hardware: HardwareSpace, machine: object, where: str) -> tuple[int, ...]:
     """Where a machine is in a space, by the values of its parameters."""
     given = table(machine, where)
+    keys(given, where, required=hardware.parameters)
     for name, values in hardware.parameters.items():
         if given.get(name) not in values:
             raise InputError(f"{where}: {name} must be one of the space's values, got {given.get(name)!r}")
@@ -87,9 +88,10 @@ def vector_of(space: Any, design: NetworkDesign) -> IntArray:
 def read_design(space: Any, data: object, where: str) -> NetworkDesign:
     """The design in parsed JSON; InputError where it is none of the space."""
     entry = table(data, where)
-    point = point_of(space.hardware, entry.get("machine"), f"{where}: machine")
+    keys(entry, where, required=("machine", "mappings"))
+    point = point_of(space.hardware, entry["machine"], f"{where}: machine")
     at = space.ready(point)
-    mappings: Sequence[Any] = entry.get("mappings", ())
+    mappings: Sequence[Any] = entry["mappings"]
     if not isinstance(mappings, list) or len(mappings) != len(at.problems):
         raise InputError(f"{where}: mappings must be one for each of {len(at.problems)} layers")
     read = (problem.read_mapping(one, where) for problem, one in zip(at.problems, mappings, strict=True))

@@ -70,7 +70,9 @@ class HierarchyMapping:
         """The mapping that `text` describes; names of more than one letter are separated by commas."""
         if len(text) > MAX_LETTERS:
             raise InputError(f"mapping: it has {len(text):,} letters; at most {MAX_LETTERS:,}")
-        return cls(tuple(_parse_level(part) for part in _BETWEEN.split(text)))
+        parts = _BETWEEN.split(text)
+        places = reversed(range(len(parts)))
+        return cls(tuple(_parse_level(part, place) for part, place in zip(parts, places, strict=True)))
 
 
 def _names(keep: tuple[str, ...]) -> str:
@@ -82,15 +84,16 @@ def _loops(level: LevelMapping) -> list[str]:
 
 
 _BETWEEN = re.compile(r"\s-\s+(?=L\d+\[)")
-_LEVEL = re.compile(r"L[0-9]+\[([^\]]*)\](.*)", re.DOTALL)
+_LEVEL = re.compile(r"L([0-9]+)\[([^\]]*)\](.*)", re.DOTALL)
 _LOOP = re.compile(r"([A-Za-z_]{1,100}?)([0-9]{1,100})([XY]?)")
 
 
-def _parse_level(text: str) -> LevelMapping:
+def _parse_level(text: str, place: int) -> LevelMapping:
+    """The level that is counted so, 0 the innermost."""
     found = _LEVEL.fullmatch(text.strip())
     if not found:
         raise InputError(f"mapping: {shorten(text)} is no level; write one as in L1[WIO] K16 C4X")
-    names, loops = found.groups()
+    number, names, loops = found.groups()
     temporal: list[Loop] = []
     spatial: list[Loop] = []
     for word in loops.split():
@@ -100,6 +103,8 @@ def _parse_level(text: str) -> LevelMapping:
         dim, factor, axis = loop.groups()
         if int(factor) != 1:
             (spatial if axis else temporal).append((dim, int(factor)))
+    if number.lstrip("0") != str(place or ""):
+        raise InputError(f"mapping: L{number[:20]} stands where L{place} must: the innermost is L0")
     keep = tuple(names.split(",")) if "," in names else tuple(names)
     return LevelMapping(keep, tuple(temporal), tuple(spatial))
 

@@ -38,6 +38,7 @@ from dse.domains.levels.workload import DIM_NAMES
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError, shorten, unknown
 from dse.support.hashing import digest
+from dse.support.validation import keys
 
 FIGURES = ("latency", "energy")
 """What there is to minimise: no model of hierarchies says anything of area or power."""
@@ -202,7 +203,9 @@ class MachineProblem:
     def read_mapping(self, data: object, where: str = "mapping") -> HierarchyMapping:
         """The mapping in parsed JSON; `where` names the place in messages."""
         layout = self.space.layout
-        data = data["levels"] if isinstance(data, dict) and "levels" in data else data
+        if isinstance(data, dict):
+            keys(data, where, required=("levels",))
+            data = data["levels"]
         return read_mapping(data, layout.dims, layout.tensors, where)
 
     def template(self, name: str) -> HierarchyMapping:

@@ -207,7 +207,11 @@ def read_parts(data: object, where: str) -> Parts:
     entry = table(data, where)
     if "type" not in entry:
         keys(entry, where, required=("dims", "tensors"))
-        return tuple(_sizes(entry["dims"], f"{where}.dims")), tuple(_tensors(entry, where))
+        dims, tensors = tuple(_sizes(entry["dims"], f"{where}.dims")), tuple(_tensors(entry, where))
+        read = {dim for tensor in tensors for axis in tensor.axes for dim, _ in axis}
+        if unread := [dim for dim, _ in dims if dim not in read]:
+            raise InputError(f"{where}.dims: {shorten(unread[0])} is of no tensor's axes; name it there")
+        return dims, tensors
     kind = entry["type"]
     if kind not in KINDS:
         raise unknown("type", kind, KINDS, where)
@@ -220,8 +224,10 @@ def read_parts(data: object, where: str) -> Parts:
 
 
 def _known_sizes(data: object, dims: tuple[str, ...], where: str) -> dict[str, int]:
+    """All of the dims, of which the samples N may be left out."""
     sizes = dict(_sizes(data, where))
-    keys(sizes, where, required=(), optional=dims)
+    needed = [dim for dim in dims if dims != CONV_DIMS or dim != "N"]
+    keys(sizes, where, required=needed, optional=dims)
     return sizes
 
 

@@ -121,6 +121,12 @@ def test_a_file_that_cannot_be_read_says_why(tmp_path: Path, content: bytes, exp
     assert text.startswith(f"accelerator file {str(path)!r} {expected}")
 
 
+@pytest.mark.parametrize("holds", ['""', '"WI"', "{}", '["X"]'])
+def test_what_it_holds_is_a_list_of_tensors(tmp_path: Path, holds: str) -> None:
+    said = refusal(write(tmp_path, **FIGURES, holds=holds))
+    assert "mine.toml': holds must be a list of some of W, I and O, got " in said
+
+
 def test_a_missing_file_or_a_directory_says_so(tmp_path: Path) -> None:
     assert refusal(tmp_path / "none.toml").endswith(
         "cannot be read: No such file or directory; name a TOML file"

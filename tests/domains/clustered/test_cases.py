@@ -179,7 +179,7 @@ def test_what_may_be_left_out_has_its_default(dse: Dse, write: Any, model: str) 
     assert whole == brief
 
 
-def test_capacities_and_other_top_level_keys_change_nothing(dse: Dse, write: Any) -> None:
+def test_capacities_and_labels_change_nothing(dse: Dse, write: Any) -> None:
     more = {**good_case(), "expected": {"cycles": 1}, "note": [None, True, 1.5]}
     more["hardware"] |= {"l1_size": 1, "l2_size": 1, "clock_ghz": 0.5}
     more["layer"] |= {"name": "conv2_1", "repeats": 4}

@@ -79,7 +79,8 @@ def best_of_squares() -> dict[str, Any]:
         ({"shared": [{"layers": ["a", "c"]}]}, "may not share tiles"),
         ({"shared": [{"rows": 3}]}, "tiles are not shared so"),
         ({"shared": [{"held": ["W of c"]}]}, "tiles are not shared so"),
-        ({"mappings": {}}, "a is lacking"),
+        ({"mappings": {}}, "mappings lacks 'a'"),
+        ({"mapings": {}}, "unknown key 'mapings'"),
     ],
 )
 def test_a_file_that_is_no_design_says_why(change: dict[str, Any], message: str) -> None:

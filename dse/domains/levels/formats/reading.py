@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dse.domains.levels.formats import read_yaml_mapping
-from dse.domains.levels.mapping import HierarchyMapping, read_mapping
+from dse.domains.levels.mapping import HierarchyMapping
 from dse.support import strict_json
 from dse.support.errors import InputError, shorten, unknown, within
 from dse.support.files import read_text
@@ -22,9 +22,7 @@ def read_mapping_file(path: str, problem: Any) -> HierarchyMapping:
         with within(where, "mapping"):
             found = HierarchyMapping.parse(text)
     else:
-        data = strict_json.parse(text, where)
-        data = data["levels"] if isinstance(data, dict) and "levels" in data else data
-        found = read_mapping(data, layout.dims, layout.tensors, where)
+        found = problem.read_mapping(strict_json.parse(text, where), where)
     for level in found.levels:
         for dim, _ in (*level.temporal, *level.spatial):
             if dim not in layout.dims:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError, unknown
-from dse.support.validation import table
+from dse.support.validation import keys, table
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,8 @@ def vector_of(space: Any, design: ChainDesign) -> IntArray:
 def read_design(space: Any, data: object, where: str) -> ChainDesign:
     """The design in parsed JSON; InputError where it is none."""
     entry = table(data, where)
-    stays, mappings = entry.get("stays", []), entry.get("mappings")
+    keys(entry, where, required=("stays", "mappings"))
+    stays, mappings = entry["stays"], entry["mappings"]
     if not isinstance(stays, list) or not isinstance(mappings, list) or len(mappings) != len(space.problems):
         raise InputError(
             f"{where}: expected a list 'stays', and 'mappings', one for each of {len(space.problems)} layers"

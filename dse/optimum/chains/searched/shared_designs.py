@@ -14,6 +14,7 @@ from dse.optimum.chains.searched.shares import Choice, Plan, Shares, plain
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError, shorten, unknown
 from dse.support.schema import Schema, read
+from dse.support.validation import keys
 
 
 @dataclass(frozen=True)
@@ -156,8 +157,12 @@ def read_design(space: Any, data: object, where: str) -> SharedChainDesign:
     found = read(_Data, data, where)
     plan = plan_of(space.shares, found.stays, found.shared, where)
     mappings = []
+    parts = [
+        member.name
+        for member, one in zip(space.members, space.readings(plan), strict=True)
+        if one is not None
+    ]
+    keys(found.mappings, f"{where}: mappings", required=parts)
     for member, one in zip(space.members, space.readings(plan), strict=True):
-        if one is not None and member.name not in found.mappings:
-            raise InputError(f"{where}: mappings: {member.name} is lacking")
         mappings.append(None if one is None else one.problem.read_mapping(found.mappings[member.name], where))
     return SharedChainDesign(plan, space.shares, _names(space), tuple(mappings))

@@ -112,5 +112,20 @@ def test_a_matrix_product_is_a_layer_too(line: Line) -> None:
     assert result_of(line)["status"] == "ok"
 
 
-def test_other_keys_of_a_line_are_ignored(line: Line) -> None:
+def test_labels_of_a_line_change_nothing_and_other_keys_are_refused(line: Line) -> None:
     assert result_of({**line, "note": "mine"}) == result_of(line)
+    with pytest.raises(InputError, match="unknown key 'hardwares' in line 1"):
+        result_of({**line, "hardwares": {}})
+
+
+@pytest.mark.parametrize("dim", ["P", "C"])
+def test_a_dim_that_a_convolution_does_not_say_is_no_1(line: Line, dim: str) -> None:
+    del line["layer"]["dims"][dim]
+    with pytest.raises(InputError, match=f"line 1: layer.dims lacks '{dim}'"):
+        result_of(line)
+
+
+def test_an_energy_that_a_level_does_not_say_beside_others_is_no_0(line: Line) -> None:
+    del line["hardware"]["levels"][1]["write_pj"]
+    with pytest.raises(InputError, match=r"levels\[1\] lacks write_pj beside the others"):
+        result_of(line)

@@ -47,6 +47,9 @@ def _check_level(data: object, where: str) -> None:
     for key in NUMBERS:
         if level.get(key) is not None:
             _number(level[key], f"{where}.{key}")
+    lacking = [key for key in ENERGIES if level.get(key) is None]
+    if 0 < len(lacking) < len(ENERGIES):
+        raise InputError(f"{where} lacks {', '.join(lacking)} beside the others: say 0 if it takes nothing")
     held = level.get("holds", [])
     if not isinstance(held, list) or not all(isinstance(name, str) for name in held):
         raise InputError(f"{where}.holds must be a list of tensors, got {shorten(held)}")

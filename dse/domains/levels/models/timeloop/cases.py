@@ -19,8 +19,8 @@ from dse.domains.levels.models.timeloop.case_machine import build_machine, read_
 from dse.domains.levels.models.timeloop.faults import Fault, fault_text
 from dse.domains.levels.workload import Workload, read_parts
 from dse.support import strict_json
+from dse.support.case_lines import parts_of
 from dse.support.errors import InputError
-from dse.support.validation import table
 
 FIGURES = ("cycles", "energy_uj", "edp", "utilization")
 Result = dict[str, Any]
@@ -45,10 +45,7 @@ class CaseReader:
 
     def read(self, text: str, where: str) -> HierarchyCase:
         """The case of one line; raises InputError, beginning with `where`, if it is malformed."""
-        entry = table(strict_json.parse(text, where), where)
-        missing = [key for key in ("layer", "hardware", "mapping") if key not in entry]
-        if missing:
-            raise InputError(f"{where} lacks {', '.join(repr(key) for key in missing)}")
+        entry = parts_of(strict_json.parse(text, where), where)
         layer = self._layer(entry["layer"], f"{where}: layer")
         machine, machine_fault = self._machine(entry["hardware"], f"{where}: hardware")
         mapping = read_mapping(entry["mapping"], layer.dims, layer.tensors, f"{where}: mapping")
