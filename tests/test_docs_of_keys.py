@@ -8,7 +8,7 @@ from dse.core import directives
 from dse.domains.levels.formats import zigzag as zigzag_mapping
 from dse.domains.levels.models.timeloop import yaml_schema, zigzag_machine
 from tests import ROOT
-from workloads.models import zigzag_workload
+from workloads.models import timeloop_problem, zigzag_workload
 
 Row = tuple[set[str], set[str], set[str]]
 """Keys that are read, that change nothing, and that are refused where they say anything."""
@@ -22,6 +22,9 @@ def rows_of_the_readers() -> dict[tuple[str, str], Row]:
         refused |= {"sparse_optimizations"} & set(read)
         names = {name.rstrip("_") for name in read} - refused
         found["Timeloop architecture", kind] = names, set(yaml_schema.NO_CHANGE[kind]), refused
+    for kind, read in timeloop_problem.READ.items():
+        found["Timeloop problem", kind] = set(read), set(timeloop_problem.NO_CHANGE[kind]), set()
+    found["Timeloop problem", "instance"] = set(), set(), {"densities"}
     for kind, read in directives.READ.items():
         found["Timeloop mapping", kind] = set(read), set(directives.NO_CHANGE[kind]), set()
     for kind, read in zigzag_machine.READ.items():

@@ -251,6 +251,8 @@ def test_outputs_may_be_called_k_without_a_c(tmp_path: Path) -> None:
         ("G: 4}", "G: 4, densities: {Weights: 0.5}}", "sparse data are not modelled"),
         ("name: conv", "nam: conv", "unknown key 'nam' in .*line 5; did you mean 'name'"),
         ("read-write", "read-writes", "unknown key 'read-writes'"),
+        ("dimensions: [", "dimensions: [C, ", "dimension 'C' is there twice"),
+        ("name: Weights", "name: Inputs", "data space 'Inputs' is there twice"),
     ],
 )
 def test_what_a_problem_misspells_is_refused(tmp_path: Path, old: str, new: str, said: str) -> None:

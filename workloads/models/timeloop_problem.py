@@ -19,6 +19,20 @@ from dse.support.validation import table, whole_number
 Axes = frozenset[frozenset[tuple[str, int]]]
 """The axes of a tensor, each with the dims that it sums, of those that are more than 1, and their steps."""
 
+READ = {
+    "problem": ("shape", "instance"),
+    "shape": ("dimensions", "coefficients", "data_spaces"),
+    "coefficient": ("name", "default"),
+    "data space": ("name", "projection"),
+}
+"""The keys that are read, by table; of an instance those that the shape names."""
+NO_CHANGE = {
+    "problem": ("version", "name"),
+    "shape": ("name",),
+    "coefficient": (),
+    "data space": ("read_write",),
+}
+"""Keys that change nothing: labels, and which data space is written, which is the one of the outputs."""
 WEIGHTS, INPUTS, OUTPUTS = "weights", "inputs", "outputs"
 DIMS = {"K": "M"} | {dim: dim for dim in "MCPQRSN"}
 ROWS, COLUMNS = ("P", "R"), ("Q", "S")
@@ -32,8 +46,8 @@ def problem_layer(problem: Mapping[str, Any], where: str) -> Layer:
             f"{where}.shape must be a table with dimensions and data_spaces, got {shorten(shape)}"
         )
     instance = table(problem.get("instance"), f"{where}.instance")
-    _known(problem, ("shape", "instance", "version", "name"), where)
-    shape = _known(shape, ("name", "dimensions", "coefficients", "data_spaces"), f"{where}.shape")
+    _known(problem, "problem", where)
+    shape = _known(shape, "shape", f"{where}.shape")
     if instance.get("densities"):
         raise InputError(f"{where}.instance: densities are not read: sparse data are not modelled here")
     numbers = {
@@ -42,7 +56,7 @@ def problem_layer(problem: Mapping[str, Any], where: str) -> Layer:
         if name != "densities"
     }
     coefficients = [
-        _known(one, ("name", "default"), f"{where}.shape.coefficients")
+        _known(one, "coefficient", f"{where}.shape.coefficients")
         for one in _entries(shape, "coefficients", where)
     ]
     steps = {
@@ -51,13 +65,16 @@ def problem_layer(problem: Mapping[str, Any], where: str) -> Layer:
     dims = [str(name) for name in _list(shape.get("dimensions"), f"{where}.shape.dimensions")]
     _see_sizes(instance, numbers, dims, steps, f"{where}.instance")
     sizes = {dim: numbers[dim] for dim in dims}
-    for space in _entries(shape, "data_spaces", where):
-        _known(space, ("name", "projection", "read_write"), f"{where}.shape.data_spaces")
+    entries = list(_entries(shape, "data_spaces", where))
+    for space in entries:
+        _known(space, "data space", f"{where}.shape.data_spaces")
+    _see_once(dims, f"{where}.shape: dimension")
+    _see_once([str(space.get("name")) for space in entries], f"{where}.shape: data space")
     spaces = {
         str(space.get("name")).lower(): _axes(
             space.get("projection"), sizes, steps, f"{where}.shape.data_spaces"
         )
-        for space in _entries(shape, "data_spaces", where)
+        for space in entries
     }
     with within(where):
         found = _product(sizes, spaces) or _convolution(sizes, spaces)
@@ -87,14 +104,24 @@ def _see_sizes(
         raise InputError(f"{where} lacks {', '.join(lacking)}: each dim of the shape has its size there")
 
 
-def _known(data: Mapping[str, Any], known: tuple[str, ...], where: str) -> Mapping[str, Any]:
+def _see_once(names: list[str], what: str) -> None:
+    """InputError of a name that is there twice."""
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"{what} {shorten(name)} is there twice; write it once")
+
+
+def _known(data: Mapping[str, Any], kind: str, where: str) -> Mapping[str, Any]:
     """The table, its keys with underscores; InputError of a key that is not known, with its line."""
+    known = (*READ[kind], *NO_CHANGE[kind])
     found = Table({}, getattr(data, "line", 0), {})
     for key, value in data.items():
         name = key.replace("-", "_")
         if name not in known:
             line = line_of(data, (key,))
             raise unknown("key", key, known, f"{where}, line {line}" if line else where)
+        if name in found:
+            raise InputError(f"{where}: {name} is there with - and with _; write it once")
         found[name] = value
     return found
 

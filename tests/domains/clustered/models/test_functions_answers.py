@@ -70,6 +70,37 @@ class Odd:
         raise OSError("odd")
 
 
+SAID = {"cycles": 5, "energy_nj": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        (SAID | {"energy": 2}, "'energy' is no figure; expected cycles, energy_nj"),
+        ({"status": "invalid", "reson": "too many banks"}, "'reson' is no figure"),
+        (SAID | {"stauts": "invalid"}, "'stauts' is no figure"),
+        (SAID | {"status": "success"}, "status must be ok or invalid, got 'success'"),
+        (SAID | {"reason": "too many banks"}, "it has a reason and no status 'invalid': 'too many banks'"),
+        (SAID | {"cycles": float("nan")}, "cycles must be a finite number above 0, got nan"),
+        (SAID | {"energy_nj": -1}, "energy_nj must be a finite number above 0, got -1"),
+        (SAID | {"energy_nj": "1"}, "energy_nj must be a finite number above 0, got '1'"),
+        ({"cycles": 5}, "it lacks energy_nj"),
+    ],
+)
+def test_what_an_answer_says_is_used_or_is_the_reason_against_it(said: dict[str, Any], words: str) -> None:
+    found = read_answer(said)
+    assert isinstance(found, Refusal)
+    assert found.reason is Reason.GARBLED
+    assert words in str(found)
+
+
+@pytest.mark.parametrize(
+    "more", [{}, {"status": "ok", "reason": None, "id": 3}, {"status": "ok", "reason": ""}]
+)
+def test_labels_of_an_answer_change_nothing(more: dict[str, Any]) -> None:
+    assert read_answer(SAID | more) == SAID
+
+
 WRONG: dict[str, Any] = {
     "nothing": None,
     "a text": "no",

@@ -158,6 +158,16 @@ BAD = [
     ("case['id'] += 1", Reason.GARBLED, "where 0 was asked"),
     ('print(\'{"cycles": -1, "energy_nj": 1}\', flush=True); continue', Reason.GARBLED, "cycles must be"),
     ("print('{\"cycles\": 5}', flush=True); continue", Reason.GARBLED, "it lacks energy_nj"),
+    (
+        'print(\'{"cycles": 5, "cycles": 6, "energy_nj": 1}\', flush=True); continue',
+        Reason.GARBLED,
+        "the key 'cycles' is there twice",
+    ),
+    (
+        'print(\'{"cycles": NaN, "energy_nj": 1}\', flush=True); continue',
+        Reason.GARBLED,
+        "NaN is not a JSON number",
+    ),
     ('print(\'{"status": "invalid", "reason": "no"}\', flush=True); continue', Reason.REFUSED, "no"),
 ]
 

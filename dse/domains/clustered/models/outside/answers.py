@@ -24,6 +24,7 @@ MAX_LETTERS = 300
 """Of what is said for a refusal."""
 LABELS = ("status", "reason", "id")
 """Keys of an answer that are no figures."""
+STATUSES = ("ok", "invalid")
 
 
 @dataclass(frozen=True)
@@ -84,14 +85,20 @@ def _answer(said: object) -> Answer:
         return _refused(said or "")
     if not isinstance(said, Mapping):
         return garbled(f"expected a table of figures, got {_what(said)}", fault="no table")
-    if said.get("status", "ok") != "ok":
-        return _refused(str(said.get("reason") or ""))
+    for name in said:
+        if name not in LABELS and name not in FIGURES:
+            return _no_figure(name)
+    status, reason = said.get("status", "ok"), said.get("reason")
+    if status not in STATUSES:
+        return garbled(f"status must be {' or '.join(STATUSES)}, got {shorten(status)}", fault="no status")
+    if status != "ok":
+        return _refused(str(reason or ""))
+    if isinstance(reason, str) and reason:
+        return garbled(f"it has a reason and no status 'invalid': {shorten(reason)}", fault="a reason alone")
     figures = {}
     for name, value in said.items():
         if name in LABELS:
             continue
-        if name not in FIGURES:
-            return _no_figure(name)
         figure = _figure(name, value)
         if isinstance(figure, Refusal):
             return figure

@@ -30,6 +30,7 @@ from dse.domains.clustered.mapping import Mapping
 from dse.domains.clustered.models.outside.answers import Answer, Refusal, garbled, read_answer
 from dse.domains.clustered.models.outside.model import RULES, OutsideModel
 from dse.domains.clustered.models.outside.processes import LineProcess, each, find_program
+from dse.support import strict_json
 from dse.support.errors import InputError, shorten
 from dse.support.schema import Limits
 
@@ -111,10 +112,10 @@ def _answer(process: LineProcess, line: str, number: int, seconds: float) -> Ans
     if isinstance(said, Refusal):
         return said
     try:
-        data = json.loads(said)
-    except (ValueError, RecursionError):
+        data = strict_json.parse(said, "its line")
+    except InputError as error:
         process.close()
-        return garbled(f"expected a line of JSON, got {shorten(said)}")
+        return garbled(f"expected a line of JSON, got {shorten(said)} ({error})")
     if isinstance(data, dict) and data.get("id", number) != number:
         process.close()
         return garbled(f"it answers {shorten(data['id'])} where {number} was asked")
