@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -74,7 +75,7 @@ def test_memories_are_levels_and_dims_of_the_array_are_fan_outs(tmp_path: Path) 
         ("operands: [I2]", "operands: I2", "operands must be a list"),
         ("served_dimensions: []", "served_dimensions: [D3]", "unknown dimension 'D3'"),
         ("served_dimensions: []", "served_dimensions: [D1]", "'rf_O' and 'rf_W' serve dims of their own"),
-        ("operands: [I1, I2, O]", "operands: [I1, O]", "the last memory must be a single one"),
+        ("operands: [I1, I2, O]", "operands: [I1, O]", "the last memory, 'dram', must hold I1, I2 and O"),
         ("type: read,", "type: peek,", "unknown type 'peek'"),
         (
             "bandwidth_min: 8, bandwidth_max: 8",
@@ -100,3 +101,51 @@ def test_what_is_not_right_is_said_in_a_line(tmp_path: Path, old: str, new: str,
         read(tmp_path, TPU.replace(old, new, 1))
     assert "\n" not in str(caught.value)
     assert "tpu.yaml" in str(caught.value)
+
+
+def test_the_order_of_two_memories_that_share_no_operand_says_nothing(tmp_path: Path) -> None:
+    first, second = TPU.index("  rf_W:"), TPU.index("  rf_O:")
+    end = TPU.index("  sram:")
+    swapped = TPU[:first] + TPU[second:end] + TPU[first:second] + TPU[end:]
+    assert swapped != TPU
+    assert read(tmp_path, swapped) == read(tmp_path, TPU)
+
+
+def test_memories_that_share_an_operand_stay_in_their_order(tmp_path: Path) -> None:
+    text = TPU.replace(
+        "operands: [I2], served_dimensions: []", "operands: [I2, O], served_dimensions: [D1, D2]"
+    )
+    with pytest.raises(InputError, match="memories 'rf_O' and 'rf_W' serve dims of their own"):
+        read(tmp_path, text)
+
+
+OWN_DIMS = "memories 'rf_2B' and 'rf_1B' serve dims of their own; levels here are one below another"
+SHIPPED = {
+    "aimc": r"computes in its memory \(is_imc\) is not read",
+    "ascend_like": "the last memory, 'dram', does not serve D3, D4, so there are several of it",
+    "dimc": r"computes in its memory \(is_imc\) is not read",
+    "edge_tpu_like": OWN_DIMS,
+    "eyeriss_like": "",
+    "gemm_l1": "",
+    "gemm_l1_l3": "force_double_buffering is not read",
+    "generic_array_cacti": "",
+    "meta_prototype": "memories 'rf_2B' and 'rf_1B' serve dims of their own",
+    "tesla_npu_like": "",
+    "tpu_like": "the key 'ports' is there twice, again in line 74",
+}
+"""What comes of ZigZag's own files: nothing is said of those that are read."""
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_what_comes_of_the_files_that_zigzag_brings_along(name: str) -> None:
+    spec = find_spec("zigzag")
+    if spec is None or spec.origin is None:
+        pytest.skip("needs zigzag-dse")
+    path = Path(spec.origin).parent / "inputs" / "hardware" / f"{name}.yaml"
+    if not path.exists():
+        pytest.skip("this zigzag-dse brings no such file")
+    if not SHIPPED[name]:
+        assert load_machine(str(path)).macs > 1
+        return
+    with pytest.raises(InputError, match=SHIPPED[name]):
+        load_machine(str(path))

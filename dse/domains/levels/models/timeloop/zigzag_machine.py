@@ -1,9 +1,9 @@
 """A machine in a ZigZag accelerator file: `memories`, the lowest first, and an `operational_array`.
 
-Levels are one below another here: of two memories, the lower one must be spread over all dims that the
-higher one is spread over. A word has 8 bits. A physical access moves a port's least bandwidth; memories keep
-their operands. A dim of the array is a level of its own that keeps nothing. Loops and spreads are open, for
-ZigZag leaves them to its mapping.
+Levels are one below another here: of two memories that share an operand, the lower one must be spread over all
+dims that the higher one is spread over; of two that do not, the file's order says nothing. A word has 8 bits.
+A physical access moves a port's least bandwidth; memories keep their operands. A dim of the array is a level
+of its own that keeps nothing. Loops and spreads are open, for ZigZag leaves them to its mapping.
 """
 
 from __future__ import annotations
@@ -37,13 +37,20 @@ def zigzag_machine(data: Mapping[str, Any], name: str, where: str) -> Machine:
     _see("operational_array", array, f"{where}: operational_array")
     if array.get("systolic_dimensions"):
         raise InputError(f"{where}: systolic_dimensions are not read: no cycles of filling are counted here")
-    found = [
-        (str(memory), *_memory(entry, dims, f"{where}: memories.{shorten(memory, 40)}"))
-        for memory, entry in reversed(list(memories.items()))
-    ]
-    _, whole, outermost = found[0]
-    if whole != {*dims} or len(outermost["keeps"]) < len(TENSOR_OF):
-        raise InputError(f"{where}: the last memory must be a single one that holds I1, I2 and O")
+    found = _nested(
+        [
+            (str(memory), *_memory(entry, dims, f"{where}: memories.{shorten(memory, 40)}"))
+            for memory, entry in reversed(list(memories.items()))
+        ]
+    )
+    last, whole, outermost = found[0]
+    if several := [dim for dim in dims if dim not in whole]:
+        raise InputError(
+            f"{where}: the last memory, {shorten(last)}, does not serve {', '.join(several)}, so there are "
+            "several of it; the outermost level here is a single one"
+        )
+    if len(outermost["keeps"]) < len(TENSOR_OF):
+        raise InputError(f"{where}: the last memory, {shorten(last)}, must hold I1, I2 and O")
     levels = []
     for place, (memory, own, figures) in enumerate(found):
         below = found[place + 1][1] if place + 1 < len(found) else set()
@@ -64,6 +71,23 @@ def zigzag_machine(data: Mapping[str, Any], name: str, where: str) -> Machine:
         )
     mac_pj = not_negative(next(iter(energies.values())), f"{where}: operational_array.{next(iter(energies))}")
     return Machine(title if isinstance(title, str) and title else name, tuple(levels), mac_pj)
+
+
+_Memory = tuple[str, set[str], dict[str, Any]]
+
+
+def _nested(memories: list[_Memory]) -> list[_Memory]:
+    """The memories, the outermost first, so that those that serve more dims come first where they may.
+
+    Two neighbours that share no operand say nothing of each other: ZigZag's hierarchy is that of an operand.
+    """
+    found = list(memories)
+    for last in range(len(found) - 1, 0, -1):
+        for place in range(last):
+            (_, own, figures), (_, below, inner) = found[place], found[place + 1]
+            if own < below and not {*figures["keeps"]} & {*inner["keeps"]}:
+                found[place], found[place + 1] = found[place + 1], found[place]
+    return found
 
 
 READ = {
