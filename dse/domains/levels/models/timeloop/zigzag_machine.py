@@ -1,6 +1,6 @@
 """A machine in a ZigZag accelerator file: `memories`, the lowest first, and an `operational_array`.
 
-Levels are one below another here: of two memories that share an operand, the lower one must be spread over all
+Levels are one below another: of two memories that share an operand, the lower one must be spread over all
 dims that the higher one is spread over; of two that do not, the file's order says nothing. A word has 8 bits.
 A physical access moves a port's least bandwidth; memories keep their operands. A dim of the array is a level
 of its own that keeps nothing. Loops and spreads are open, for ZigZag leaves them to its mapping.
