@@ -26,7 +26,9 @@ def convergence(runs: Runs) -> dict[Triple, dict[str, Band]]:
     found: dict[Triple, dict[str, Band]] = {}
     for (problem, searcher), stratum in runs.strata.items():
         grid = runs.grid_of(searcher)
-        band = Band(grid, *median_curve(stratum.losses(grid), stratum.counts))
+        losses = stratum.losses(grid)
+        centre, low, high = median_curve(losses, stratum.counts)
+        band = Band(grid, centre, _above(runs.study.bound(problem), losses, low), high)
         found.setdefault(problem, {})[searcher] = band
     return found
 
@@ -154,6 +156,14 @@ def ledger(runs: Runs) -> Iterator[LedgerRow]:
         )
 
 
+def _above(bound: float, losses: FloatArray, low: FloatArray) -> FloatArray:
+    """The lower ends of intervals, which are Student's of few seeds and know nothing of the proven bound.
+
+    NaN is no bound, nor is one that a loss refutes.
+    """
+    return np.asarray(np.fmax(low, np.minimum(bound, losses.min(initial=np.inf))), np.float64)
+
+
 def layers(runs: Runs) -> Iterator[LayerRow]:
     """Every problem's losses and expected running times at the tables' budgets."""
     for (problem, searcher), stratum in runs.strata.items():
@@ -163,6 +173,7 @@ def layers(runs: Runs) -> Iterator[LayerRow]:
         known = bool(np.isfinite(target))
         times = times_to(stratum.runs, target * np.array(TABLE_TAUS)) if known else None
         centre, low, high = median_curve(losses, stratum.counts)
+        low = _above(runs.study.bound(problem), losses, low)
         for place, budget in enumerate(budgets):
             column = losses[:, place]
             samples_to = () if times is None else tuple(time_within(times, budget).tolist())

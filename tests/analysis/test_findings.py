@@ -163,6 +163,21 @@ def test_layers_have_their_median_best_and_worst_at_every_budget() -> None:
     assert (last.target, last.proven, last.ratio) == (1, True, 3)
 
 
+def test_no_interval_of_few_seeds_reaches_below_what_is_proven() -> None:
+    optima = {"net:a on edge, latency": {"status": "optimal", "lower_bound": 2.0, "loss": 2.0}}
+    cells = seeds("walk", [2.0, 9.0, 2.1])
+    assert found(cells).layers[-1].low < 1
+    proven = found(cells, optima=optima)
+    assert proven.layers[-1].low == 2
+    assert proven.layers[-1].median == 2.1
+    assert proven.convergence[A]["walk"].low.min() == 2
+
+
+def test_a_bound_that_is_refuted_bounds_no_interval() -> None:
+    row = found(seeds("walk", [0.5, 0.6, 0.55]), optima=OPTIMA).layers[-1]
+    assert row.low <= row.median == 0.55
+
+
 def test_the_ledger_adds_up_cells() -> None:
     cells = [replace(one, infeasible={"l2_too_small": 7}, elsewhere=40) for one in seeds("walk", [1.0, 2.0])]
     cells += seeds("walk", [1.0], B)
