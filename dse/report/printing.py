@@ -31,6 +31,12 @@ def print_report(console: Console, report: Report, path: Path, names: Sequence[s
     for sentence in report.conclusions.warnings:
         style = "bold red" if sentence in report.beaten else "yellow"
         console.print(f"note: {sentence}", style=style, soft_wrap=True, markup=False)
+    tables = report.study.folder / "tables"
+    console.print(
+        f"LaTeX: {tables}/*.tex" if any(tables.glob("*.tex")) else "--latex writes the tables as LaTeX too",
+        soft_wrap=True,
+        markup=False,
+    )
     console.print(f"report: {path}", soft_wrap=True, markup=False)
 
 

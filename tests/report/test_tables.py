@@ -44,6 +44,27 @@ def test_the_csv_keeps_all_digits_and_leaves_absent_ratios_empty(tmp_path: Path)
     assert line["ratio_median"] == line["ratio_best"] == ""
 
 
+def test_layers_by_searchers_have_their_geometric_mean(tmp_path: Path) -> None:
+    found = {"walk": (4.0, 1.0), "grid": (1.0, 9.0)}
+    cells = [
+        cell(name, [(0, loss)], at)
+        for name, both in found.items()
+        for loss, at in zip(both, (A, B), strict=True)
+    ]
+    cells.append(cell("marl", [(0, 1.0)], A))
+    write_report(campaign(tmp_path, cells), pictures=False)
+    text = (tmp_path / "tables" / "layers.md").read_text()
+    assert "| problem | walk | grid | marl |" in text
+    assert "| net:a on edge, latency | 4.000 | 1.000 | 1.000 |" in text
+    assert "| geometric mean | 2.000 | 3.000 | - |" in text
+
+
+def test_where_latex_is_or_how_to_have_it_is_said(tmp_path: Path, dse: Dse) -> None:
+    folder = str(campaign(tmp_path, [cell("walk", [(0, 6.0)])]))
+    assert "--latex writes the tables as LaTeX too" in dse("report", folder, "--tables-only").out
+    assert f"LaTeX: {tmp_path / 'tables'}/*.tex" in dse("report", folder, "--tables-only", "--latex").out
+
+
 def test_a_published_ratio_is_shown_beside_ours(tmp_path: Path) -> None:
     cells = [cell(name, [(0, loss)], A) for name, loss in (("walk", 1.0), ("grid", 2.0))]
     where = {"source": "Our elders", "network": "net", "objective": "latency"}

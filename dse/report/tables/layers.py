@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from dse.analysis.findings import TABLE_TAUS, Findings
 from dse.analysis.study import Study
 from dse.report.formats import NOTHING, Section, Table, figure, over_target, samples
@@ -44,7 +46,32 @@ def layers_table(study: Study, findings: Findings) -> Table:
     ]
     *early, last = (_losses(study, findings, budget) for budget in study.budgets)
     columns = ("layer", "accelerator", "objective", "budget", *COLUMNS, *SAMPLES_TO)
-    return Table.of("layers", QUESTION, columns, rows, (last, _times(study, findings), *early), brief=2)
+    sections = (_side_by_side(study, findings), last, _times(study, findings), *early)
+    return Table.of("layers", QUESTION, columns, rows, sections, brief=3)
+
+
+def _side_by_side(study: Study, findings: Findings) -> Section:
+    """Medians over the best known: a row a problem, a column a searcher, and the geometric means."""
+    searchers = [name for name in study.searchers if study.budget_of(name) == study.budget]
+    ratios = {(row.problem, row.searcher): row.ratio for row in findings.layers if row.budget == study.budget}
+    problems = [problem for problem in study.problems if any((problem, name) in ratios for name in searchers)]
+    cells = [
+        [study.label(problem), *(_over(ratios.get((problem, name))) for name in searchers)]
+        for problem in problems
+    ]
+    means = []
+    for name in searchers:
+        found = [ratios[problem, name] for problem in problems if (problem, name) in ratios]
+        means.append(float(np.exp(np.mean(np.log(found)))) if len(found) == len(problems) > 0 else None)
+    if len(problems) > 1:
+        cells.append(["geometric mean", *map(_over, means)])
+    title = f"Median over the best known after {study.budget:,} samples, layers by searchers"
+    note = "The best known is the proven optimum where there is one. A dash: not every run is done."
+    return Section(title, ["problem", *searchers], cells, " ".join(filter(None, (note, without(study)))))
+
+
+def _over(value: float | None) -> str:
+    return NOTHING if value is None else over_target(value)
 
 
 def _losses(study: Study, findings: Findings, budget: int) -> Section:
