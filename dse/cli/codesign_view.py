@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dse.optimum.codesign.result import Codesign
     from dse.optimum.codesign.searched import SearchedCodesign
 
-NAMES = {"area_mm2": "mm2", "power_mw": "mW"}
+NAMES = {"area_mm2": ("", "mm2"), "leakage_mw": ("leakage ", "mW")}
 MAX_ROWS = 40
 """Of a front that is printed whole."""
 
@@ -151,21 +151,28 @@ def _show_best(
     """Print a machine, the network's mappings and what they cost."""
     unit = unit_of(found.objective, found.space.model.name)
     rows = [
-        (layer["layer"], layer["repeats"], layer["cycles"], energy(layer["energy_nj"]))
+        (layer["layer"], layer["repeats"], layer["cycles"], energy(layer["energy_nj"]), milliwatts(layer))
         for layer in best["layers"]
     ]
-    output.print_table(console, title, ("layer", "repeats", "cycles", "energy"), rows, figures=("energy",))
+    heads = ("layer", "repeats", "cycles", "energy", "mean power")
+    output.print_table(console, title, heads, rows, figures=heads[3:])
     machine = ", ".join(f"{name} {value:,.10g}" for name, value in best["parameters"].items())
-    for name, of in NAMES.items():
-        machine += f", {best[name]:.4g} {of}" if name in best else ""
+    for name, (front, of) in NAMES.items():
+        machine += f", {front}{best[name]:.4g} {of}" if name in best else ""
     console.print(
         f"{claim} {found.objective} {quantity(best['value'], unit, DIGITS)}, on {machine}", style="green"
     )
     totals = best["totals"]
     console.print(
         f"whole network: {best['cycles']:,} cycles, {quantity(totals['latency'], 's', DIGITS)}, "
-        f"{quantity(totals['energy'], 'J', DIGITS)}, EDP {quantity(totals['edp'], 'J s', DIGITS)}"
+        f"{quantity(totals['energy'], 'J', DIGITS)}, EDP {quantity(totals['edp'], 'J s', DIGITS)}, "
+        f"mean power {milliwatts(totals)}"
     )
+
+
+def milliwatts(figures: dict[str, Any]) -> str:
+    """The mean power of a network or layer in words."""
+    return quantity(figures["mean_power_mw"], "mW")
 
 
 def _no_machine(found: Codesign) -> str:

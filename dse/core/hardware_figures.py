@@ -44,7 +44,7 @@ class HardwareFigures(Protocol):
         ...
 
     def formulas(self, model: AnyCostModel, word_bits: int) -> Mapping[str, Mapping[str, str]]:
-        """Known formulas of `area_mm2` and `power_mw`, by name, in the names of figures."""
+        """Known formulas of `area_mm2` and `leakage_mw`, by name, in the names of figures."""
         ...
 
     def with_figures(

@@ -63,6 +63,19 @@ def test_it_shows_the_machine_and_its_proof(dse: Dse, given: tuple[str, ...], tm
     assert json.loads(mapping.read_text()) == entry["best"]["layers"][0]["mapping"]
 
 
+def test_leakage_is_a_machines_and_mean_power_is_energy_over_latency(
+    dse: Dse, given: tuple[str, ...], tmp_path: Path
+) -> None:
+    found = dse("codesign", *given, "--out", str(tmp_path / "out"))
+    best = json.loads((tmp_path / "out" / "codesign.json").read_text())["best"]
+    totals, (layer,) = best["totals"], best["layers"]
+    assert best["leakage_mw"] == pytest.approx(85 * best["area_mm2"])
+    assert totals["mean_power_mw"] == pytest.approx(1e3 * totals["energy"] / totals["latency"])
+    assert layer["mean_power_mw"] == pytest.approx(1e3 * layer["energy_nj"] / layer["cycles"])
+    assert f"leakage {best['leakage_mw']:.4g} mW" in found.out
+    assert f"mean power {totals['mean_power_mw']:,.4g} mW" in found.out
+
+
 def test_json_is_alone_on_stdout(dse: Dse, given: tuple[str, ...]) -> None:
     entry = dse("codesign", *given, "--json").json
     assert (entry["status"], entry["gap"], entry["machines"]) == ("optimal", 0, 8)
@@ -84,7 +97,8 @@ def test_that_no_machine_keeps_an_area_exits_with_1_and_says_so(
         (("--workers", "0"), "workers must be at least 1"),
         (("--objective", "area"), "no product of powers"),
         (("--cost-model", "timeloop"), "unknown figure 'num_pes'"),
-        (("--cost-model", "maestro", "--power", "3"), "power_mw is limited, and nothing says"),
+        (("--cost-model", "maestro", "--leakage", "3"), "leakage_mw is limited, and nothing says"),
+        (("--power", "3"), "--power is called --leakage now, as leakage is all that it was of"),
         (("--cache", "here"), "--fresh keeps no proofs"),
         (("--hardware", "none.toml"), "cannot be read"),
         (("--hardware", "edge"), "cannot be read"),

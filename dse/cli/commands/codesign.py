@@ -50,9 +50,10 @@ def command(
     area: Annotated[
         float | None, typer.Option("--area", help="No machine may be larger.", metavar="MM2")
     ] = None,
-    power: Annotated[
-        float | None, typer.Option("--power", help="No machine may take more.", metavar="MW")
+    leakage: Annotated[
+        float | None, typer.Option("--leakage", help="No machine may leak more.", metavar="MW")
     ] = None,
+    power: Annotated[str | None, typer.Option("--power", hidden=True)] = None,
     time_limit: Annotated[
         float | None, typer.Option(help="Seconds; the next call goes on from there.", metavar="S")
     ] = None,
@@ -103,8 +104,10 @@ def command(
 
     if network is None or hardware is None:
         raise InputError("codesign needs --network NETWORK and --hardware SPACE.toml")
+    if power is not None:
+        raise InputError("--power is called --leakage now, as leakage is all that it was of")
     kept = kept_proofs(cache, fresh)
-    given = {"area_mm2": (area, "--area"), "power_mw": (power, "--power")}
+    given = {"area_mm2": (area, "--area"), "leakage_mw": (leakage, "--leakage")}
     limits = {
         key: positive_number(value, option) for key, (value, option) in given.items() if value is not None
     }

@@ -63,14 +63,14 @@ class ClusteredFigures:
             f"(num_pes * {PE_UM2!r} + ceil(l2_size / {L2_BANK}) * {L2_BANK_UM2!r} + "
             f"ceil(l1_size / {L1_BANK}) * {L1_BANK_UM2!r} * num_pes) * 0.000001"
         )
-        area, power = {"digamma": digamma, "maestro": maestro}, {}
+        area, leakage = {"digamma": digamma, "maestro": maestro}, {}
         given = _constants(model)
         if model.name == SOUND and given is not None:
             mac, element = given.mac_um2, given.element_um2
             pe = f"simd_lanes * {mac!r} + l1_size * {element!r}"
             area[SOUND] = f"(num_pes * ({pe}) + l2_size * {element!r}) * 0.000001"
-            power[SOUND] = f"{area[SOUND]} * {given.leakage_mw_per_mm2!r}"
-        return {"area_mm2": area, "power_mw": power}
+            leakage[SOUND] = f"{area[SOUND]} * {given.leakage_mw_per_mm2!r}"
+        return {"area_mm2": area, "leakage_mw": leakage}
 
     def with_figures(
         self, hardware: Accelerator, model: AnyCostModel, values: Mapping[str, float], name: str

@@ -3,7 +3,7 @@
 name = "small chips"                # optional
 base = "edge"                       # a preset or a file: what is not said below is as there
 cost_model = "loopnest"             # optional; --cost-model has the last word
-area_mm2 = "loopnest"               # optional: a known formula, or one of your own; power_mw likewise
+area_mm2 = "loopnest"               # optional: a known formula, or one of your own; leakage_mw likewise
 
 [parameters]                        # optional: numbers that figures follow from
 side = [4, 8, 16]
@@ -28,7 +28,7 @@ from dse.core.domains import domain_of
 from dse.core.hardware import read_choices
 from dse.core.hardware_figures import HardwareFigure
 from dse.domains.codesign.formulas import FUNCTIONS, Formula
-from dse.domains.codesign.space import LIMITED, HardwareSpace
+from dse.domains.codesign.space import LIMITED, OLD_NAMES, HardwareSpace
 from dse.support.errors import InputError, shorten, unknown
 from dse.support.toml import read_toml
 from dse.support.validation import keys, positive_number, table, whole_number
@@ -66,6 +66,7 @@ def space_from_dict(
 ) -> HardwareSpace:
     """The space that parsed TOML describes; `where` names the place in messages."""
     data = table(data, where)
+    _refuse_old(data, where)
     keys(data, where, required=("base",), optional=KEYS)
     for key in ("base", "name", "cost_model"):
         if not isinstance(data.get(key, ""), str):
@@ -114,7 +115,7 @@ def space_from_dict(
 
 
 def space_from_plain(data: object) -> HardwareSpace:
-    """The space in the plain data of `HardwareSpace.to_dict`."""
+    """The space in the plain data of `HardwareSpace.to_dict` or `written`."""
     where = "hardware space"
     data = table(data, where)
     made = cost_model(data["cost_model"])
@@ -127,10 +128,14 @@ def space_from_plain(data: object) -> HardwareSpace:
         name: Formula(text, f"{where}: {name}", is_name=text == name)
         for name, text in data["formulas"].items()
     }
-    measures = {name: Formula(text, f"{where}: {name}") for name, text in data["measures"].items()}
+    measures = {
+        OLD_NAMES.get(name, name): Formula(text, f"{where}: {name}")
+        for name, text in data["measures"].items()
+    }
+    limits = {OLD_NAMES.get(name, name): limit for name, limit in data["limits"].items()}
     # Names are no part of what is kept.
     name = base.name or "codesign"
-    return HardwareSpace(name, base, made, domain, parameters, formulas, measures, data["limits"])
+    return HardwareSpace(name, base, made, domain, parameters, formulas, measures, limits)
 
 
 def _flat(data: object, figures: Mapping[str, HardwareFigure], where: str) -> dict[str, Any]:
@@ -181,8 +186,16 @@ def _measures(
 
 def _limits(data: object, where: str) -> Mapping[str, Any]:
     given = table(data, where)
+    _refuse_old(given, where)
     keys(given, where, required=(), optional=LIMITED)
     return given
+
+
+def _refuse_old(given: Mapping[str, Any], where: str) -> None:
+    """Refuse a name of before, in a line that has the new one."""
+    for old, new in OLD_NAMES.items():
+        if old in given:
+            raise InputError(f"{where}: {old} is called {new} now, as leakage is all that it was of")
 
 
 def _check_of(figure: HardwareFigure) -> Any:

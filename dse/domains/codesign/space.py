@@ -19,8 +19,10 @@ Box = tuple[tuple[int, int], ...]
 """For each parameter the first and the last index of its values: all machines between."""
 Point = tuple[int, ...]
 
-LIMITED = {"area_mm2": "mm2", "power_mw": "mW"}
+LIMITED = {"area_mm2": "mm2", "leakage_mw": "mW"}
 """What a machine may be limited in, and its unit."""
+OLD_NAMES = {"power_mw": "leakage_mw"}
+"""What it was called before. Records go on to have the old name, as that is a part of what they are."""
 MAX_ROOTS = 4096
 
 
@@ -208,7 +210,7 @@ class HardwareSpace:
             **{name: ends[0] for name, ends in self.measured(box).items()},
         }
 
-    def to_dict(self) -> dict[str, Any]:
+    def written(self) -> dict[str, Any]:
         """All that makes the space, as plain data."""
         return {
             "base": self.base.to_dict(),
@@ -217,6 +219,15 @@ class HardwareSpace:
             "formulas": {name: formula.text for name, formula in self.formulas.items()},
             "measures": {name: formula.text for name, formula in self.measures.items()},
             "limits": dict(self.limits),
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same, as records have it: what has another name now has its old one."""
+        old = {new: name for name, new in OLD_NAMES.items()}
+        found = self.written()
+        return found | {
+            key: {old.get(name, name): value for name, value in found[key].items()}
+            for key in ("measures", "limits")
         }
 
     # How

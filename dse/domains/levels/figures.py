@@ -36,7 +36,7 @@ class LevelsFigures:
 
     def formulas(self, model: AnyCostModel, word_bits: int) -> Mapping[str, Mapping[str, str]]:
         """None: nothing is published of levels in general."""
-        return {"area_mm2": {}, "power_mw": {}}
+        return {"area_mm2": {}, "leakage_mw": {}}
 
     def with_figures(
         self, hardware: Machine, model: AnyCostModel, values: Mapping[str, float], name: str

@@ -110,10 +110,25 @@ def design(space: HardwareSpace, layers: Sequence[Layer], found: Incumbent) -> d
         **space.described(point),
         "hardware": priced.hardware.to_dict(),
         "cost_model": priced.model.spec,
-        "totals": {"latency": seconds, "energy": joules, "edp": seconds * joules},
+        "totals": totals(seconds, joules),
         "cycles": chosen.cycles,
         "layers": _layers(space, layers, priced, chosen),
     }
+
+
+def totals(seconds: float, joules: float) -> dict[str, float]:
+    """What a network costs: mean power is its energy over its latency."""
+    return {
+        "latency": seconds,
+        "energy": joules,
+        "edp": seconds * joules,
+        "mean_power_mw": mean_power_mw(joules, seconds),
+    }
+
+
+def mean_power_mw(joules: float, seconds: float) -> float:
+    """The energy of mappings over their latency."""
+    return joules / seconds * 1e3
 
 
 def _layers(
@@ -131,6 +146,10 @@ def _layers(
                 "repeats": layer.repeats,
                 "cycles": int(costs.cycles[0]),
                 "energy_nj": float(costs.energy_nj[0]),
+                "mean_power_mw": mean_power_mw(
+                    float(costs.energy_nj[0]) * 1e-9,
+                    int(costs.cycles[0]) * priced.hardware.cycle_seconds,
+                ),
                 "mapping": mapping.to_dict(),
             }
         )
@@ -145,7 +164,7 @@ def _certificate(search: Search, network: str, bound: float) -> dict[str, Any]:
     return {
         "network": network,
         "objective": search.objective.name,
-        "space": search.space.to_dict(),
+        "space": search.space.written(),
         "layers": [layer.to_dict() | {"repeats": layer.repeats} for layer in search.layers],
         "lower_bound": bound,
         "boxes": [

@@ -18,6 +18,7 @@ from dse.core.objective import objective_named
 from dse.domains.codesign.joint import Joint
 from dse.domains.codesign.space import HardwareSpace
 from dse.optimum.codesign.networks import CERTIFY, JointNetwork, TwoLevels
+from dse.optimum.codesign.result import mean_power_mw, totals
 from dse.search.evaluator import Observer
 from dse.search.record import Record, write_parquet
 from dse.search.run import Cell, open_journal, run_cell
@@ -163,7 +164,7 @@ def _best(problem: JointNetwork, joint: Joint, record: Record, each: int) -> dic
         **joint.hardware.described(place),
         "hardware": at.priced.hardware.to_dict(),
         "cost_model": at.priced.model.spec,
-        "totals": {"latency": seconds, "energy": joules, "edp": seconds * joules},
+        "totals": totals(seconds, joules),
         "cycles": int(point.cycles[0]),
         "layers": [
             {
@@ -171,6 +172,7 @@ def _best(problem: JointNetwork, joint: Joint, record: Record, each: int) -> dic
                 "repeats": layer.repeats,
                 "cycles": cycles,
                 "energy_nj": energy,
+                "mean_power_mw": mean_power_mw(energy * 1e-9, cycles * at.priced.hardware.cycle_seconds),
                 "mapping": mapping.to_dict(),
             }
             for layer, cycles, energy, mapping in layers

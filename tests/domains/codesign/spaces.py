@@ -39,5 +39,5 @@ def gemmini(pe: Any, scratchpad_kb: Any, accumulator_kb: Any, **more: Any) -> Ha
 
 def chips(**hardware: Any) -> HardwareSpace:
     """Accelerators under `loopnest`; the keys of `hardware` are figures, other keys those of the file."""
-    rest = {key: hardware.pop(key) for key in ("constraints", "area_mm2", "power_mw") if key in hardware}
+    rest = {key: hardware.pop(key) for key in ("constraints", "area_mm2", "leakage_mw") if key in hardware}
     return space_from_dict({"base": "edge", "cost_model": "loopnest", "hardware": hardware, **rest})

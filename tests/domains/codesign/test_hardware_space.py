@@ -11,7 +11,7 @@ import pytest
 
 from dse.domains.clustered.models.loopnest.constants import Constants
 from dse.domains.clustered.models.maestro.area import environment_area
-from dse.domains.codesign.reading import read_space, space_from_dict
+from dse.domains.codesign.reading import read_space, space_from_dict, space_from_plain
 from dse.domains.levels.machine import sram_pj
 from dse.domains.levels.models.timeloop.presets import gemmini as preset
 from dse.support.errors import InputError
@@ -50,7 +50,7 @@ def test_areas_are_those_of_the_cost_models_and_papers() -> None:
     figures: dict[str, Any] = {"num_pes": [64], "l1_size": [100], "l2_size": [50_000]}
     own = chips(**figures)
     assert own.measured(box)["area_mm2"][0] == pytest.approx(Constants().area_of(64, 1, 100, 50_000), 1e-12)
-    assert own.measured(box)["power_mw"][0] == pytest.approx(85 * Constants().area_of(64, 1, 100, 50_000))
+    assert own.measured(box)["leakage_mw"][0] == pytest.approx(85 * Constants().area_of(64, 1, 100, 50_000))
     maestro = chips(**figures, area_mm2="maestro").measured(box)["area_mm2"][0]
     assert maestro == pytest.approx(float(environment_area(64, 100, 50_000)) * 1e-6, 1e-12)  # type: ignore[arg-type]
     digamma = chips(**figures, area_mm2="digamma").measured(box)["area_mm2"][0]
@@ -61,6 +61,22 @@ def test_a_machine_beyond_a_limit_says_its_area() -> None:
     space = chips(num_pes=[16, 64], l1_size=[64], constraints={"area_mm2": 1.52})
     assert space.broken(((0, 0), (0, 0))) == ""
     assert space.broken(((1, 1), (0, 0))) == "area 1.69236 of 1.52 mm2"
+
+
+def test_a_machine_beyond_a_limit_of_leakage_says_leakage() -> None:
+    space = chips(num_pes=[16, 64], l1_size=[64], constraints={"leakage_mw": 130})
+    assert space.broken(((1, 1), (0, 0))) == "leakage 143.851 of 130 mW"
+
+
+def test_records_keep_the_name_that_leakage_had_and_are_read_again() -> None:
+    space = chips(num_pes=[16, 64], l1_size=[64], constraints={"leakage_mw": 130})
+    kept = space.to_dict()
+    assert set(kept["measures"]) == {"area_mm2", "power_mw"}
+    assert kept["limits"] == {"power_mw": 130}
+    for plain in (kept, space.written()):
+        again = space_from_plain(plain)
+        assert again.limits == {"leakage_mw": 130}
+        assert again.to_dict() == kept
 
 
 def test_energies_by_size_follow_eyeriss() -> None:
@@ -88,6 +104,8 @@ def test_energies_by_size_follow_eyeriss() -> None:
         ({"hardware": {"l1_size": "l2_size", "l2_size": "l1_size", "num_pes": [1]}}, "follows from itself"),
         ({"hardware": {"l1_size": [4], "noc_latency": "by size"}}, "nothing is known of it by size"),
         ({"hardware": {"l1_size": [4]}, "constraints": {"area": 1}}, "did you mean 'area_mm2'"),
+        ({"hardware": {"l1_size": [4]}, "constraints": {"power_mw": 1}}, "power_mw is called leakage_mw now"),
+        ({"hardware": {"l1_size": [4]}, "power_mw": "3 * l1_size"}, "power_mw is called leakage_mw now"),
         ({"hardware": {"l1_size": [4]}, "constraints": {"area_mm2": -1}}, "above 0, got -1"),
         ({"hardware": {"l1_size": [4]}, "cost_model": "timeloop"}, "unknown figure 'l1_size'"),
         ({"parameters": {"l1_size": [4]}}, "the name is taken"),
