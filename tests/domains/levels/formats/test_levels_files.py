@@ -171,6 +171,7 @@ name = "L1"
 keeps = ["W", "I", "O"]
 size = 64
 """
+BELOW = "C64" + "".join(f" - L{place}[]" for place in reversed(range(6)))
 FANS = "".join(f'[[levels]]\nname = "S{place}"\nfan_out = 2\n' for place in range(5))
 
 
@@ -181,7 +182,7 @@ FANS = "".join(f'[[levels]]\nname = "S{place}"\nfan_out = 2\n' for place in rang
         ("timeloop", TWO, "K12 - L0[WIO] C64X", "L1 spreads loops over the one instance below it"),
         ("zigzag", TWO, "K12 - L0[WIO] C64X", "L1 spreads loops over the one instance below it"),
         ("zigzag", TWO, "K12 - L0[WIO] C64", "L1 needs 129 of 64 words"),
-        ("zigzag", TWO + FANS, "C64" + " - L0[]" * 6, "have 4 dims of an array, the machine is spread at 5"),
+        ("zigzag", TWO + FANS, BELOW, "have 4 dims of an array, the machine is spread at 5"),
         (
             "zigzag",
             TWO + "fan_out = 16\nbandwidth = 8\n",
@@ -198,7 +199,9 @@ def test_what_a_format_cannot_say_is_refused_in_a_line(
     file.write_text(machine)
     problem = a_problem("examples/network.toml:classifier", str(file))
     with pytest.raises(InputError, match=message) as caught:
-        export_levels(name, problem, HierarchyMapping.parse(f"L1[WIO] {mapping}"), tmp_path / "out")
+        export_levels(
+            name, problem, HierarchyMapping.parse(f"L{mapping.count(' - ')}[WIO] {mapping}"), tmp_path / "out"
+        )
     assert str(caught.value).startswith(f"format {name}")
     assert not (tmp_path / "out").exists()
 

@@ -114,7 +114,7 @@ def test_a_mapping_onto_a_machine_is_exported_and_read_back(dse: Dse, tmp_path: 
         ("L3[WIO] " + "P4 " * 40_000, "it has 120,007 letters; at most 65,536"),
         ("L3[WIZ] P56 - L2[WI] - L1[O] - L0[W]", "unknown tensor 'Z'"),
         ("L3[WIO] M56 - L2[WI] - L1[O] - L0[W]", "the layer has no dim 'M'; it has R, S, P, Q, C, K, N"),
-        ("L3[WIO] P56", "has 1 levels, the machine 4"),
+        ("L0[WIO] P56", "has 1 levels, the machine 4"),
     ],
     ids=lambda text: text[:20],
 )
