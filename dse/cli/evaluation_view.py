@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from dse.cli import output
 from dse.cli.detail_view import show_detail
-from dse.core.objective_terms import FIGURES
 from dse.support.quantities import energy, quantity
 
 if TYPE_CHECKING:
@@ -56,5 +55,7 @@ def _figures(figures: Mapping[str, Any], units: Mapping[str, str]) -> Iterator[R
 
 def _of_need(objective: str) -> str:
     """What an area is of that is another one than that among the costs."""
+    from dse.core.objective_terms import FIGURES
+
     figure = FIGURES.get(objective)
     return "of the PEs and buffers that the mapping needs" if figure and figure.of_need else ""

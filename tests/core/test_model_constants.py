@@ -224,7 +224,7 @@ def test_a_campaign_names_its_file_and_its_folder_keeps_the_constants(
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('"own.toml"', "3", "constants must be text, got 3"),
+        ('"own.toml"', "3", "constants must be the name of a TOML file, got 3"),
         ('"own.toml"', '"none.toml"', "constants file 'none.toml' cannot be read"),
         ('"loopnest"', '"maestro"', "settings are for cost model .*'loopnest'.*, got 'maestro'"),
         ('"loopnest"', '"loopnset"', "unknown cost model 'loopnset'"),

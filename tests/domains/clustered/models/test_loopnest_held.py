@@ -93,5 +93,5 @@ def test_what_cannot_stay_is_refused() -> None:
     layer = Layer.gemm(4, 4, 4)
     with pytest.raises(InputError, match=r"'maestro' has no tensors that stay in L2.*holds I; expected"):
         Problem(layer, replace(PRESETS["edge"], holds=("I",)), "energy", "maestro")
-    with pytest.raises(InputError, match="holds must be some of W, I and O, got"):
+    with pytest.raises(InputError, match="holds must be a list of some of W, I and O, got"):
         replace(PRESETS["edge"], holds=("X",))
