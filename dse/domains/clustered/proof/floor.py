@@ -11,7 +11,8 @@ are cut, figures of the hardware are open), and of the area that a mapping needs
   work) with buffers for tiles of one output.
 * a product of their powers: the product of these.
 
-The mapping is the best that a few descents find. Where it meets the floor it is proven to be optimal.
+Of a few machines, by other figures than the PEs, the solver proves the optimum (`machines`). Elsewhere the
+mapping is the best that a few descents find. Where it meets the floor it is proven to be optimal.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from dse.core.objective import objective_named
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof.certifiers import certifier_of
 from dse.domains.clustered.proof.descent import descend
+from dse.domains.clustered.proof.machines import each_machine, solve_each
 from dse.support.errors import InputError
 
 FIGURES = ("latency", "energy", "area")
@@ -47,6 +49,8 @@ def solve(problem: Problem, clock: Clock | None = None, known: Certificate | Non
     They are found so soon that what is `known` of them need not be kept, nor used.
     """
     clock = clock or Clock()
+    if machines := each_machine(problem):
+        return solve_each(problem, machines, clock)
     objective = objective_named(problem.objective)
     # No mapping is below the product of what its figures are not below.
     floor = objective.total({figure: _least(problem, figure) for figure in objective.figures})
