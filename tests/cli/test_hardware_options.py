@@ -111,11 +111,18 @@ def test_a_space_file_opens_hardware_of_a_space_with_a_name(dse: Dse, tmp_path: 
     assert [gene["name"] for gene in added] == genes
 
 
-def test_a_proof_of_open_hardware_is_a_floor_and_names_the_hardware(dse: Dse) -> None:
+def test_a_proof_of_open_hardware_names_the_hardware(dse: Dse) -> None:
     found = dse("certify", *LAYER, "--objective", "edp", "--hardware", "l1_size=128,512", "--json").json
+    assert found["status"] == "optimal"
+    assert found["lower_bound"] == found["best"]["loss"]
+    assert found["best"]["accelerator"]["l1_size"] == 512
+
+
+def test_a_proof_with_the_pes_open_is_a_floor_and_names_the_hardware(dse: Dse) -> None:
+    found = dse("certify", *LAYER, "--objective", "edp", "--hardware", "num_pes=64,128", "--json").json
     assert found["status"] == "bounded"
     assert found["lower_bound"] < found["best"]["loss"]
-    assert found["best"]["accelerator"]["l1_size"] in (128, 512)
+    assert found["best"]["accelerator"]["num_pes"] in (64, 128)
 
 
 @pytest.mark.parametrize(
