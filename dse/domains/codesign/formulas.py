@@ -19,6 +19,7 @@ from dse.domains.levels.machine import sram_pj
 from dse.support.errors import InputError, shorten, unknown
 
 Interval = tuple[float, float]
+Ends = Callable[[Mapping[str, Interval]], Interval]
 
 LONGEST, DEEPEST = 500, 50
 LARGEST = 1e60
@@ -73,6 +74,14 @@ class Formula:
         self._check(self._tree, found, 0)
         return tuple(found)
 
+    @cached_property
+    def _ends(self) -> Ends:
+        return _ends_of(self._tree)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what is made of the text, of which functions cannot be sent to another process."""
+        return {"text": self.text, "where": self.where, "is_name": self.is_name}
+
     def value(self, known: Mapping[str, float]) -> float:
         """Its value where names stand for numbers."""
         return self.interval({name: (known[name], known[name]) for name in self.names})[0]
@@ -80,7 +89,7 @@ class Formula:
     def interval(self, known: Mapping[str, Interval]) -> Interval:
         """Bounds of its values where names stand for numbers between bounds."""
         try:
-            found = self._of(self._tree, known)
+            found = self._ends(known)
         except (ZeroDivisionError, ValueError, OverflowError):
             raise InputError(f"{self.where} has no value: {shorten(self.text)}") from None
         if not all(abs(end) < LARGEST for end in found):
@@ -113,19 +122,31 @@ class Formula:
         for one in below:
             self._check(one, names, depth + 1)
 
-    def _of(self, node: Any, known: Mapping[str, Interval]) -> Interval:
-        if isinstance(node, ast.Constant):
-            number: Any = node.value
-            return (number, number)
-        if isinstance(node, ast.Call):
-            ends = [self._of(one, known) for one in node.args]
-            function = FUNCTIONS[ast.unparse(node.func)][1]
+
+def _ends_of(node: Any) -> Ends:
+    """What works out the bounds of a node. A formula is asked again and again: its names are read once."""
+    if isinstance(node, ast.Constant):
+        number: Any = node.value
+        return lambda known: (number, number)
+    if isinstance(node, ast.Call):
+        parts, function = [_ends_of(one) for one in node.args], FUNCTIONS[ast.unparse(node.func)][1]
+
+        def of_call(known: Mapping[str, Interval]) -> Interval:
+            ends = [part(known) for part in parts]
             return (function(*(low for low, _ in ends)), function(*(high for _, high in ends)))
-        if isinstance(node, ast.BinOp):
-            left, right = self._of(node.left, known), self._of(node.right, known)
-            if isinstance(node.op, ast.Div) and right[0] <= 0 <= right[1]:
+
+        return of_call
+    if isinstance(node, ast.BinOp):
+        left, right, of = _ends_of(node.left), _ends_of(node.right), OPERATORS[type(node.op)]
+        divides = isinstance(node.op, ast.Div)
+
+        def of_two(known: Mapping[str, Interval]) -> Interval:
+            some, others = left(known), right(known)
+            if divides and others[0] <= 0 <= others[1]:
                 raise ZeroDivisionError
-            of = OPERATORS[type(node.op)]
-            corners = [of(one, other) for one in left for other in right]
+            corners = [of(one, other) for one in some for other in others]
             return (min(corners), max(corners))
-        return known[ast.unparse(node)]
+
+        return of_two
+    name = ast.unparse(node)
+    return lambda known: known[name]

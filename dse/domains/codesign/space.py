@@ -24,6 +24,8 @@ LIMITED = {"area_mm2": "mm2", "leakage_mw": "mW"}
 OLD_NAMES = {"power_mw": "leakage_mw"}
 """What it was called before. Records go on to have the old name, as that is a part of what they are."""
 MAX_ROOTS = 4096
+MAX_KEPT = 10_000
+"""Boxes whose figures are kept, for the next question."""
 
 
 @dataclass(frozen=True)
@@ -174,6 +176,19 @@ class HardwareSpace:
 
     def intervals(self, box: Box) -> dict[str, Interval]:
         """Bounds of every figure that has a formula, over a box."""
+        found = self._kept.get(box)
+        if found is None:
+            if len(self._kept) >= MAX_KEPT:
+                self._kept.clear()
+            found = self._kept[box] = self._intervals(box)
+        return found
+
+    @cached_property
+    def _kept(self) -> dict[Box, dict[str, Interval]]:
+        """What `intervals` has said of boxes: a search asks again and again."""
+        return {}
+
+    def _intervals(self, box: Box) -> dict[str, Interval]:
         known: dict[str, Interval] = {
             name: (values[first], values[last])
             for (name, values), (first, last) in zip(self.parameters.items(), box, strict=True)

@@ -164,7 +164,8 @@ class Search:
             point = tuple(int(rng.integers(first, last + 1)) for first, last in roots[number])
             if self.space.broken(tuple((index, index) for index in point)):
                 continue
-            structure, priced = self.structures[number], self.space.machine(point)
+            structure = self.structures[number]
+            priced = structure.machine(point)
             for place in range(len(self.layers)):
                 structure.draw(place, priced, rng)
             found = structure.choose(structure.each(priced))
@@ -191,7 +192,8 @@ class Search:
         spread = [place for place, (first, last) in enumerate(one.box) if first < last]
         free = self.space.allowed(one.box) and not self.space.costly.intersection(spread)
         largest = tuple(last for _, last in one.box)
-        one.single = not spread or (free and self.space.machine(largest) == self.space.relaxed(one.box))
+        structure = self.structures[one.root]
+        one.single = not spread or (free and structure.machine(largest) == structure.relaxed(one.box))
         return True
 
     def _bound(self, boxes: Sequence[Open]) -> None:
@@ -233,7 +235,7 @@ class Search:
         value = bound.corner.value
         if value >= self.target:
             return None
-        each = structure.each(self.space.relaxed(one.box))
+        each = structure.each(structure.relaxed(one.box))
         if not one.single:
             chosen, short = structure.choose(each), 1 - value / self.value if self.best else 0.0
             if chosen is None or self._dearest(one, chosen)[1][0] > short / 2 * chosen.energy:
@@ -244,7 +246,7 @@ class Search:
         asked = []
         for one, weight in wanted:
             structure = self.structures[one.root]
-            for place, ask in structure.asks(one.box, weight, self.space.relaxed(one.box)):
+            for place, ask in structure.asks(one.box, weight, structure.relaxed(one.box)):
                 asked.append((one, weight, place, ask))
         for (one, weight, place, ask), proven in zip(
             asked, self.prover([ask for *_, ask in asked]), strict=True
@@ -256,7 +258,8 @@ class Search:
 
     def _improve(self, one: Open) -> None:
         """Price what is known on the largest machine, and on the least that holds the best mappings."""
-        structure, relaxed = self.structures[one.root], self.space.relaxed(one.box)
+        structure = self.structures[one.root]
+        relaxed = structure.relaxed(one.box)
         chosen = structure.choose(structure.each(relaxed))
         if chosen is None:
             return
@@ -265,7 +268,7 @@ class Search:
             box = tuple((index, index) for index in point)
             if self.space.broken(box):
                 continue
-            found = structure.choose(structure.each(self.space.machine(point)))
+            found = structure.choose(structure.each(structure.machine(point)))
             if found is not None and found.value < self.value:
                 self.best = Incumbent(point, found)
 
@@ -283,7 +286,7 @@ class Search:
     def _parts(self, one: Open) -> tuple[Box, Box]:
         """A box in two, along the parameter that the bound leaves most of open."""
         structure = self.structures[one.root]
-        chosen = structure.choose(structure.each(self.space.relaxed(one.box)))
+        chosen = structure.choose(structure.each(structure.relaxed(one.box)))
         at, (energy, *_), needed = self._dearest(one, chosen)
         first, last = one.box[at]
         # Beyond what is needed, the bound is not too low for the energy.
@@ -300,7 +303,8 @@ class Search:
 
         Where all fit, it is the one that most of a limit, or else the widest range, depends on.
         """
-        structure, relaxed = self.structures[one.root], self.space.relaxed(one.box)
+        structure = self.structures[one.root]
+        relaxed = structure.relaxed(one.box)
         spread = [place for place, (first, last) in enumerate(one.box) if first < last]
         needs = structure.least_machine(one.box, chosen, relaxed) if chosen else None
         effects = {}

@@ -167,7 +167,7 @@ class FrontSearch(Search):
     def _between(self, one: Open, still: BoolArray) -> float | None:
         """The slope between what touches two neighbouring lines, where a corner between is still open."""
         structure = self.structures[one.root]
-        each = structure.each(self.space.relaxed(one.box))
+        each = structure.each(structure.relaxed(one.box))
         if not all(mappings for _, _, mappings in each):
             return None
         weights = sorted({math.inf if w is None else w for w in (*structure.weights, *one.more)})
@@ -189,7 +189,8 @@ class FrontSearch(Search):
 
     def _offer(self, one: Open) -> None:
         """Add up what is known of the box's largest machine, and of the least ones that hold the hull's."""
-        structure, relaxed = self.structures[one.root], self.space.relaxed(one.box)
+        structure = self.structures[one.root]
+        relaxed = structure.relaxed(one.box)
         each = structure.each(relaxed)
         if not all(mappings for _, _, mappings in each):
             return
@@ -200,7 +201,7 @@ class FrontSearch(Search):
             points.add(structure.least_machine(one.box, chosen, relaxed))
         for point in sorted(points):
             if not self.space.broken(_alone(point)):
-                self._keep(one.root, point, structure.each(self.space.machine(point)))
+                self._keep(one.root, point, structure.each(structure.machine(point)))
 
     def _keep(self, root: int, point: Point, each: Each) -> float:
         """Take in the front of sums of these mappings of the layers; the epsilon it is within."""
@@ -231,7 +232,8 @@ class FrontSearch(Search):
     def _add_front(self, one: Open) -> None:
         """Prove the front of every layer on a machine alone, and add them up."""
         point = tuple(last for _, last in one.box)
-        priced, structure = self.space.machine(point), self.structures[one.root]
+        structure = self.structures[one.root]
+        priced = structure.machine(point)
         for place, layer in enumerate(self.layers):
             problem = make_problem(layer, priced.hardware, "latency, energy", priced.model)
             front = certify_front(

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from dse.optimum.codesign.simplex import largest_sum
 from dse.support.arrays import FloatArray
 
 ROUNDED = 1e-12
@@ -46,6 +47,8 @@ class LayerLemmas:
     lemmas: list[Lemma] = field(default_factory=list)
     mappings: dict[str, Any] = field(default_factory=dict)
     """By their JSON."""
+    _usable: dict[tuple[float, ...], tuple[int, list[Lemma]]] = field(default_factory=dict)
+    """Of how many lemmas those were taken that hold within some limits, and these."""
     _bounds: dict[tuple[tuple[float, ...], tuple[float, ...]], tuple[int, tuple[float, Shares]]] = field(
         default_factory=dict
     )
@@ -57,7 +60,10 @@ class LayerLemmas:
 
     def bound(self, limits: tuple[float, ...], prices: tuple[float, ...]) -> tuple[float, Shares]:
         """What no mapping is below within `limits` and at `prices`, and the lemmas that say so."""
-        usable = [lemma for lemma in self.lemmas if _covers(lemma.limits, limits)]
+        seen, usable = self._usable.get(limits, (0, []))
+        if seen < len(self.lemmas):
+            usable += [lemma for lemma in self.lemmas[seen:] if _covers(lemma.limits, limits)]
+            self._usable[limits] = len(self.lemmas), usable
         count, found = self._bounds.get((limits, prices), (-1, (0.0, ())))
         if count != len(usable):
             found = self._follow(usable, prices)
@@ -97,20 +103,18 @@ def _at(lemmas: list[Lemma], best: tuple[float, Shares], prices: tuple[float, ..
 
 
 def _best_shares(lemmas: list[Lemma], prices: tuple[float, ...]) -> tuple[float, Shares]:
-    """The linear program. Its shares are made to keep the prices, whatever the solver's tolerance was."""
-    from scipy.optimize import linprog
-
+    """The linear program. Its shares are made to keep the prices, however exactly it was solved."""
     table: FloatArray = np.array([lemma.prices for lemma in lemmas])
     least, limit = np.array([lemma.least for lemma in lemmas]), np.array(prices)
-    scale, size = np.where(limit > 0, limit, 1.0), float(least.max()) or 1.0
-    solved = linprog(-least / size, A_ub=(table / scale).T, b_ub=limit / scale, method="highs")
-    if solved.status != 0:
+    # What has no price may not be paid for.
+    usable = np.flatnonzero(~(table[:, limit == 0] > 0).any(axis=1))
+    priced = limit > 0
+    if not len(usable) or not priced.any():
         return 0.0, ()
-    shares = np.where(solved.x > 1e-12, solved.x, 0.0)
-    spent = shares @ table
-    if np.any((spent > 0) & (limit == 0)):
-        return 0.0, ()
-    over = max((float(spent[at] / limit[at]) for at in np.flatnonzero(limit)), default=1.0)
+    shares = np.zeros(len(lemmas))
+    size = float(least[usable].max()) or 1.0
+    shares[usable] = largest_sum(table[np.ix_(usable, priced)] / limit[priced], least[usable] / size)
+    over = float((shares @ table[:, priced] / limit[priced]).max())
     shares /= max(over, 1.0) * (1 + ROUNDED)
     found = tuple((lemma.number, float(share)) for lemma, share in zip(lemmas, shares, strict=True) if share)
     return float(shares @ least) * (1 - ROUNDED), found

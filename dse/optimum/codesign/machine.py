@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,6 +38,17 @@ class Chosen(NamedTuple):
     mappings: tuple[Any, ...]
 
 
+@dataclass
+class Costs:
+    """What known mappings of a layer cost on a machine, those that it can run, of the first `seen`."""
+
+    machine: Priced
+    seen: int = 0
+    energies: list[float] = field(default_factory=list)
+    cycles: list[int] = field(default_factory=list)
+    mappings: list[Any] = field(default_factory=list)
+
+
 class Bound(NamedTuple):
     """What no mappings of the network are below, and the lines that say so, each by its lemmas."""
 
@@ -56,9 +68,25 @@ class Structure:
     known: list[LayerLemmas] = field(init=False)
     _needs: dict[tuple[int, str], dict[str, int]] = field(default_factory=dict)
     _paid: dict[tuple[int, str], tuple[float, ...]] = field(default_factory=dict)
+    _relaxed: dict[Box, Priced] = field(default_factory=dict)
+    _machines: dict[Point, Priced] = field(default_factory=dict)
+    _costs: dict[tuple[int, int], Costs] = field(default_factory=dict)
+    """By layer and machine, which is known by its identity."""
 
     def __post_init__(self) -> None:
         self.known = [LayerLemmas() for _ in self.layers]
+
+    def relaxed(self, box: Box) -> Priced:
+        """The relaxed machine of a box, made once."""
+        if box not in self._relaxed:
+            self._relaxed[box] = self.space.relaxed(box)
+        return self._relaxed[box]
+
+    def machine(self, point: Point) -> Priced:
+        """The machine at a point, made once."""
+        if point not in self._machines:
+            self._machines[point] = self.space.machine(point)
+        return self._machines[point]
 
     def value(self, energy: float, cycles: float) -> float:
         """The objective of a network's energy in nJ and cycles."""
@@ -104,7 +132,7 @@ class Structure:
 
     def roofline(self, box: Box) -> float:
         """What the layers' MACs and compulsory traffic say of a box, before any proof; 0 if nothing."""
-        priced, energy, cycles = self.space.relaxed(box), 0.0, 0
+        priced, energy, cycles = self.relaxed(box), 0.0, 0
         for layer in self.layers:
             bound = priced.model.roofline(layer, priced.hardware)
             if bound is None:
@@ -143,17 +171,17 @@ class Structure:
 
     def priced(self, place: int, priced: Priced) -> tuple[list[float], list[int], list[Any]]:
         """The energy in nJ and the cycles of a layer's known mappings that a machine can run, and these."""
-        mappings = list(self.known[place].mappings.values())
-        if not mappings:
-            return [], [], []
-        problem = make_problem(self.layers[place], priced.hardware, "energy", priced.model)
-        found = self.space.domain.price(problem, mappings)
-        fits = (found.reason == 0).tolist()
-        return (
-            [one for one, fit in zip(found.energy_nj.tolist(), fits, strict=True) if fit],
-            [one for one, fit in zip(found.cycles.tolist(), fits, strict=True) if fit],
-            [one for one, fit in zip(mappings, fits, strict=True) if fit],
-        )
+        costs = self._costs.setdefault((place, id(priced)), Costs(priced))
+        mappings = list(islice(self.known[place].mappings.values(), costs.seen, None))
+        if mappings:
+            problem = make_problem(self.layers[place], priced.hardware, "energy", priced.model)
+            found = self.space.domain.price(problem, mappings)
+            fits = (found.reason == 0).nonzero()[0].tolist()
+            costs.seen += len(mappings)
+            costs.energies += found.energy_nj[fits].tolist()
+            costs.cycles += found.cycles[fits].tolist()
+            costs.mappings += [mappings[at] for at in fits]
+        return costs.energies, costs.cycles, costs.mappings
 
     def draw(self, place: int, priced: Priced, rng: np.random.Generator) -> None:
         """Take in the mappings of a layer of least energy, cycles and EDP of templates and random ones."""
