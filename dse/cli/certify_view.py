@@ -89,6 +89,8 @@ def show_layer(
         next_run = "the same command goes on from here" if kept else "--time-limit gives more"
         more = f"; the time ran out, {next_run}" if certificate.counts.groups else ""
         console.print(bound + more)
+    if certificate.ties is not None:
+        console.print(_of_ties(certificate, kept=kept))
     console.print(_proof(certificate, problem))
     if "roofline" in entry:
         console.print(roofline_line(entry))
@@ -177,6 +179,24 @@ def _claim(certificate: Certificate) -> str:
         return "optimal"
     above = f", at most {_percent(certificate.gap)} above the optimum" if isfinite(certificate.gap) else ""
     return f"best found{above}:"
+
+
+def _of_ties(certificate: Certificate, *, kept: bool) -> str:
+    """What is proven of the mappings that are as good."""
+    ties = certificate.ties
+    assert ties is not None
+    fast = ties.objective.startswith("energy")
+    as_good, less = ("as fast", "takes less energy") if fast else ("as cheap", "is faster")
+    proof, seconds = ties.proof, output.short(ties.proof.own_seconds)
+    if proof.status == "optimal":
+        return f"of the mappings that are {as_good} none {less}: that is proven too ({seconds} s)"
+    other, unit = ("energy", "J") if fast else ("latency", "s")
+    bound = quantity(proof.lower_bound, unit, DIGITS)
+    next_run = "; the same command goes on" if kept else ""
+    return (
+        f"of the mappings that are {as_good} none has {other} below {bound}: whether one {less} than this is "
+        f"not settled ({seconds} s{next_run})"
+    )
 
 
 def _proof(certificate: Certificate, problem: AnyProblem) -> str:

@@ -73,13 +73,33 @@ class Counts:
 
 
 @dataclass(frozen=True)
+class Ties:
+    """The proof about mappings as good as the best: of `objective`, as in `energy where latency <= 0.001`."""
+
+    objective: str
+    proof: Certificate
+
+    def to_dict(self) -> dict[str, Any]:
+        """What is proven, as plain data; the bound is in the other figure's unit."""
+        return {
+            "objective": self.objective,
+            "status": self.proof.status,
+            "lower_bound": _finite(self.proof.lower_bound),
+            "fingerprint": self.proof.fingerprint,
+            "seconds": self.proof.seconds,
+            "cached": self.proof.cached,
+        }
+
+
+@dataclass(frozen=True)
 class Certificate:
     """The optimum of a problem, with what is needed to check it.
 
     `status` is `optimal` (no mapping of the space is better than `best`), `bounded` (the time ran out, or
     there is no more than a floor: none is below `lower_bound`) or `infeasible` (the space has no feasible
     mapping; `best` is None and `lower_bound` inf). Losses are in the objective's unit. Of the mappings with
-    the least loss, `best` has the least energy, or, where energy alone is minimised, the fewest cycles.
+    the least loss, `best` has the least energy, or, where energy alone is minimised, the fewest cycles; where
+    there are `ties`, that is as far as their proof got (`proof.status`, `proof.lower_bound`).
     `solved` are the groups whose inner problem was solved; the bound covers all others. Under `loopnest` none
     are listed: a check finds them itself, and compares how many there are.
 
@@ -102,6 +122,7 @@ class Certificate:
     earlier_seconds: float = 0.0
     unsettled: bytes = field(default=b"", repr=False, compare=False)
     tiles: str = field(default="factors", compare=False)
+    ties: Ties | None = field(default=None, compare=False)
 
     @property
     def own_seconds(self) -> float:
@@ -151,6 +172,7 @@ class Certificate:
             "lower_bound": _finite(self.lower_bound),
             "gap": _finite(self.gap),
             "best": self._best_dict(problem),
+            **({} if self.ties is None else {"ties": self.ties.to_dict()}),
             "certificate": {
                 "fingerprint": self.fingerprint,
                 **asdict(self.counts),

@@ -54,6 +54,11 @@ class Prover(Protocol):
         """Whether a floor is all that can be said of the problem: found within seconds, and never kept."""
         ...
 
+    @property
+    def breaks_ties(self) -> bool:
+        """Whether of mappings with the least loss the solver finds that of least other figure."""
+        ...
+
     def refuse(self) -> None:
         """InputError unless the optimum of the problem can be proven, or its floor is known."""
         ...

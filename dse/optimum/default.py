@@ -11,6 +11,7 @@ from dse.core.certificate import ProofInterrupted
 from dse.core.problem import is_problem
 from dse.optimum import certify as prove
 from dse.optimum import verify as check
+from dse.optimum.ties import settle_ties, verify_ties
 from dse.support.errors import InputError
 
 if TYPE_CHECKING:
@@ -48,6 +49,8 @@ def certify(
     It is over tiles of any size where there are proofs of these, in at most 60 seconds, and over perfect
     factors elsewhere, as `dse certify` has it; the certificate says which (`tiles`), and its genes are of
     `problem.with_changes(tiles=certificate.tiles)`. With tiles "factors" or "any" it is over those.
+    Of mappings that are as good it is the one with the least energy, or the fewest cycles where energy is
+    minimised: where that takes a second proof, `ties` says how far it got.
     Certificates are kept: `cache` is a folder, True for the user's own, or False. A proof whose time ran out
     goes on from what is kept; Ctrl-C ends its time too, with a `ProofInterrupted`.
     InputError for a problem that cannot be certified.
@@ -62,9 +65,10 @@ def certify(
     if tiles is None and time_limit is None and chosen == ANY:
         time_limit = SECONDS_ANY
     try:
-        return replace(prove(asked, time_limit, cache=cache), tiles=chosen)
+        found = settle_ties(asked, prove(asked, time_limit, cache=cache), time_limit, cache=cache)
     except ProofInterrupted as interrupted:
         raise ProofInterrupted(replace(interrupted.certificate, tiles=chosen)) from None
+    return replace(found, tiles=chosen)
 
 
 def _provable(problem: AnyProblem, tiles: str) -> AnyProblem:
@@ -81,4 +85,5 @@ def _provable(problem: AnyProblem, tiles: str) -> AnyProblem:
 def verify(problem: AnyProblem, certificate: Certificate, seed: int = 0) -> Sequence[Check]:
     """Check a certificate of `problem`, over the tiles that it is of, in code that is not the solver's."""
     same = certificate.fingerprint == problem.fingerprint
-    return check(problem if same else problem.with_changes(tiles=certificate.tiles), certificate, seed)
+    there = problem if same else problem.with_changes(tiles=certificate.tiles)
+    return (*check(there, certificate, seed), *verify_ties(there, certificate, seed))

@@ -16,6 +16,7 @@ from dse.core.proofs import Check
 from dse.optimum import certify, verify
 from dse.optimum.network_time import NetworkTime
 from dse.optimum.side_by_side import SideBySide, side_by_side
+from dse.optimum.ties import settle_ties, verify_ties
 from dse.optimum.total import Total, has_total, least_total
 from dse.optimum.total_check import check_total
 from dse.search.network import MAPPINGS, NETWORK, layer_file, totals
@@ -36,7 +37,7 @@ def certify_layer(
     check: bool = False,
 ) -> tuple[Certificate, dict[str, Any]]:
     """One layer's certificate, and as plain data; with `check` it is verified, and `verified` says how."""
-    found = certify(problem, time_limit, cache=cache)
+    found = settle_ties(problem, certify(problem, time_limit, cache=cache), time_limit, cache=cache)
     return found, describe_layer(spec, accelerator, problem, found, check=check)
 
 
@@ -51,7 +52,7 @@ def describe_layer(
     if sources:
         entry["energies"] = list(sources)
     if check:
-        entry["verified"] = [asdict(one) for one in verify(problem, found)]
+        entry["verified"] = [asdict(one) for one in (*verify(problem, found), *verify_ties(problem, found))]
     return entry
 
 

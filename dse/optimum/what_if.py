@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from dse.core.domains import domain_of
 from dse.core.hardware_figures import ENERGY, RATE, HardwareFigure
 from dse.core.objective import parse_objectives
-from dse.optimum.default import certify
+from dse.optimum import certify
 from dse.support.errors import InputError
 
 if TYPE_CHECKING:
@@ -93,7 +93,9 @@ def what_if(
         try:
             machine, model = domain.with_figures(hardware, problem.model, then, hardware.name)
             changed: Any = problem.with_changes(accelerator=machine, cost_model=model)
-            found = certify(changed, time_limit, tiles=base.tiles, cache=cache)
+            if base.tiles != changed.options["tiles"]:
+                changed = changed.with_changes(tiles=base.tiles)
+            found = certify(changed, time_limit, cache=cache)
         except InputError as error:
             yield WhatIf(resource, names, before, after, None, None, str(error))
             continue

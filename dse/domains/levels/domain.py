@@ -124,6 +124,7 @@ class MachineProver:
     """A cost model's proof module has `GROUP`, `refuse(problem)` and `solve(problem, clock, known)`."""
 
     floor_only = False
+    breaks_ties = False
 
     def __init__(self, problem: MachineProblem) -> None:
         self._problem, self._module = problem, proof_module(problem.model)

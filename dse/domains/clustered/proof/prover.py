@@ -26,6 +26,11 @@ class ClusteredProver:
         """See Prover."""
         return has_floor_only(self._problem)
 
+    @property
+    def breaks_ties(self) -> bool:
+        """See Prover."""
+        return self._problem.tiles == "factors" and not self.floor_only
+
     def refuse(self) -> None:
         """See Prover."""
         refuse(self._problem)

@@ -1,0 +1,105 @@
+"""Of the mappings that are as good as the best one, that with the least of the other figure.
+
+Many mappings take the same cycles, and some of them several times the energy of others. Some solvers compare
+both figures; after the others a second proof follows: of the least energy where the latency is at most what
+was found, or the reverse.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from dse.core.certificate import Certificate, ProofInterrupted, Ties, priced
+from dse.core.domains import prover_of
+from dse.core.objective import objective_named
+from dse.core.problem import AnyProblem
+from dse.core.proofs import Check
+from dse.optimum import certify, verify
+from dse.support.errors import InputError
+
+if TYPE_CHECKING:
+    from dse.core.clock import Now
+
+OTHER = {"latency": "energy", "energy": "latency"}
+"""What decides between mappings that are equal in a figure."""
+LEAST_SECONDS = 1.0
+"""The second proof has as much time as the first one took, and this at least, where no limit is given."""
+
+
+def settle_ties(
+    problem: AnyProblem,
+    found: Certificate,
+    time_limit: float | None = None,
+    *,
+    cache: bool | str | Path = True,
+    now: Now = perf_counter,
+) -> Certificate:
+    """The certificate with the best mapping that has the least of the other figure, and `ties` that says so.
+
+    It is as it was where the solver has compared both, where there is no mapping, and for objectives other
+    than latency or energy alone. With a `time_limit`, of both proofs, the second has what the first one left.
+    Ctrl-C ends its time: what is raised is a `ProofInterrupted` with this certificate.
+    """
+    other = other_objective(problem, found)
+    if other is None or found.best is None:
+        return found
+    seconds = max(found.all_seconds, LEAST_SECONDS)
+    if time_limit is not None:
+        seconds = min(seconds, time_limit - found.own_seconds) if found.own_seconds else seconds
+        if seconds <= 0:
+            return found
+    asked, stopped = problem.with_changes(objective=other), False
+    try:
+        proof = certify(asked, seconds, cache=cache, now=now)
+    except InputError:
+        # Some models prove no caps.
+        return found
+    except ProofInterrupted as interrupted:
+        proof, stopped = interrupted.certificate, True
+    best = found.best
+    if proof.best is not None:
+        chosen = priced(problem, proof.best.mapping)
+        if chosen is not None and (chosen.loss, _figure(other, chosen)) < (best.loss, _figure(other, best)):
+            best = chosen
+    settled = replace(found, best=best, ties=Ties(other, proof))
+    if stopped:
+        raise ProofInterrupted(settled)
+    return settled
+
+
+def other_objective(problem: AnyProblem, found: Certificate) -> str | None:
+    """What the second proof is of, such as `energy where latency <= 0.001`; None where none is to be made."""
+    prover = prover_of(problem)
+    figures = objective_named(problem.objective).uncapped.exponents
+    if found.best is None or prover.floor_only or prover.breaks_ties or list(figures.values()) != [1]:
+        return None
+    (name,) = figures
+    if name not in OTHER:
+        return None
+    caps = [f"{figure.name} <= {cap!r}" for figure, cap in objective_named(problem.objective).caps]
+    own = [one for one in caps if not one.startswith(f"{name} <=")]
+    return f"{OTHER[name]} where {' and '.join([f'{name} <= {found.best.loss!r}', *own])}"
+
+
+def verify_ties(problem: AnyProblem, found: Certificate, seed: int = 0) -> tuple[Check, ...]:
+    """Check what is said of ties, like any proof: none of the mappings that are as good has less."""
+    if found.ties is None or found.best is None:
+        return ()
+    name, proof = "of mappings as good none has less of the other figure", found.ties.proof
+    asked = problem.with_changes(objective=found.ties.objective)
+    if found.ties.objective != other_objective(problem, found):
+        return (Check(name, False, f"what was proven is {found.ties.objective}"),)
+    checks = verify(asked, proof, seed)
+    failed = [f"{one.name}: {one.seen}" for one in checks if not one.passed]
+    again = priced(asked, found.best.mapping)
+    if again is None or again.loss < proof.lower_bound or (proof.best and proof.best.loss < again.loss):
+        failed.append("the best mapping is not the one that was proven")
+    return (Check(name, not failed, "; ".join(failed) or f"{proof.status}, {len(checks)} checks"),)
+
+
+def _figure(objective: str, best: object) -> float:
+    """What a mapping has of the other figure."""
+    return float(getattr(best, "energy_nj" if objective.startswith("energy") else "cycles"))
