@@ -14,14 +14,15 @@ from dse.domains.clustered.mapping import (
     OUTER_TILE,
     MappingBatch,
 )
-from dse.domains.clustered.models.loopnest.proof.boxes import bounds, box, inner, links, parts, small
+from dse.domains.clustered.models.loopnest.proof.boxes import bounds, box, inner, links, small, transitions
 from dse.domains.clustered.models.loopnest.proof.boxes.dims import COLUMNS, SHARES
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof.certifiers import certifier_of
 from dse.domains.clustered.proof.choices import ORDER_TABLE
 from dse.support.arrays import FloatArray, IntArray
 
-WIDEST = 4
+WIDEST = 4, 40
+"""Tiles of an interval: few, or more than what makes a box small."""
 
 
 def box_margins(problem: Problem, rng: np.random.Generator, drawn: int) -> FloatArray:
@@ -39,7 +40,7 @@ def _box(problem: Problem, row: IntArray, rng: np.random.Generator) -> IntArray:
     sizes = np.array([problem.layer.loops[dim] for dim in "KCYX"])
     outer = np.minimum(row[OUTER_TILE : OUTER_TILE + 4], sizes)
     tiles = np.minimum(row[INNER_TILE : INNER_TILE + 4], outer)
-    lower, upper, less, more = rng.integers(0, WIDEST, (4, 4)) * (rng.random((4, 1)) < 0.7)
+    lower, upper, less, more = rng.integers(0, rng.choice(WIDEST), (4, 4)) * (rng.random((4, 1)) < 0.7)
     high = np.minimum(outer + upper, sizes)
     columns = np.maximum(outer - lower, 1), high, np.maximum(tiles - less, 1), np.minimum(tiles + more, high)
     return np.stack(columns, axis=1)
@@ -60,9 +61,9 @@ def _bound(problem: Problem, tiles: IntArray, row: IntArray) -> float:
         tiles, choice, params[0], sizes, constants, terms, orders[0], table, dims, shares, fills, cases,
         known, *bounds.NO_PAIRS,
     )  # fmt: skip
-    assert parts.small(tiles)
+    scratch = links.link_scratch(), transitions.transition_scratch()
     further = small.bound_further(
-        tiles, choice, params[0], constants, terms, orders, table, dims, cases, known[8],
-        True, np.inf, small.small_scratch(params[0]), links.link_scratch(), *bounds.NO_PAIRS,
+        tiles, choice, params[0], constants, terms, orders, table, dims, cases, known[8], True, np.inf,
+        small.small_scratch(params[0]), scratch, *bounds.NO_PAIRS,
     )  # fmt: skip
     return max(float(bound), float(further))

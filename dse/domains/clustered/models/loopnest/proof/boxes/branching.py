@@ -9,7 +9,7 @@ from dse.domains.clustered.models.loopnest.params import PES, SIZES
 from dse.domains.clustered.models.loopnest.proof.boxes.box import bound_box
 from dse.domains.clustered.models.loopnest.proof.boxes.dims import quotient
 from dse.domains.clustered.models.loopnest.proof.boxes.fitting import HIGH, LEAST, LOW, MOST
-from dse.domains.clustered.models.loopnest.proof.boxes.links import link_decided, span_decided
+from dse.domains.clustered.models.loopnest.proof.boxes.links import span_decided
 from dse.domains.clustered.models.loopnest.proof.boxes.parts import small
 from dse.support.jit import LEAN
 
@@ -64,6 +64,16 @@ def open_at(box, dim, level, undecided, choice, params):
 
 
 @njit(**LEAN)
+def undecided_tiles(box, choice, params):
+    """How many choices of outer tiles a box has of dims whose outer steps are not decided; 1 if all are."""
+    found = 1.0
+    for dim in range(4):
+        if not span_decided(box, dim, choice, params):
+            found *= box[dim, HIGH] - box[dim, LOW] + 1
+    return found
+
+
+@njit(**LEAN)
 def widest(box, undecided, choice, params):
     """The dim and the level (0 outer, 1 inner) where a box is widest; dim -1 if it is a point."""
     found, level, most = -1, 0, 0.0
@@ -87,17 +97,17 @@ def widest(box, undecided, choice, params):
 
 @njit(**LEAN)
 def branch(
-    boxes, at, known_bound, to_beat, paid, choice, params, sizes, constants, terms, orders, order_table, dims,
-    shares, fills, cases, known_outer, counts, starts,
+    boxes, at, known_bound, to_beat, outer_first, choice, params, sizes, constants, terms, orders,
+    order_table, dims, shares, fills, cases, known_outer, counts, starts,
 ):  # fmt: skip
     """The dim and the level (0 outer, 1 inner) to split a box at, and where; dim -1 if it is a point.
 
     A small box is split where it is widest. Of others all halves are tried, in the places behind the box: the
-    best have the greatest product of their rises, up to what is `to_beat`. Where no energy is `paid`, outer
-    steps come first: the link's time follows from them.
+    best have the greatest product of their rises, up to what is `to_beat`. Where there are at most
+    `outer_first` choices of outer tiles, outer steps come first: the link's time follows from them.
     """
     box, most = boxes[at], -1.0
-    undecided = not paid and not link_decided(box, choice, params)
+    undecided = 1 < undecided_tiles(box, choice, params) <= outer_first
     found, at_level = widest(box, undecided, choice, params)
     at_half = 0 if found < 0 else middle(box, found, at_level, choice, params)
     if found < 0 or small(box):

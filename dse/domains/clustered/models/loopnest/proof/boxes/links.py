@@ -23,17 +23,19 @@ from dse.domains.clustered.models.loopnest.extents import (
 from dse.domains.clustered.models.loopnest.extents import OUTER_STEPS as TABLE_STEPS
 from dse.domains.clustered.models.loopnest.outer import STEADY, time_outside
 from dse.domains.clustered.models.loopnest.params import (
+    DEPTHWISE,
     FILTER,
     LANES,
     NOC,
     OF_INPUT,
+    OF_OUTPUT,
     OF_WEIGHTS,
     OVERLAPS,
     PES,
     PITCHES,
     SIZES,
 )
-from dse.domains.clustered.models.loopnest.proof.boxes.dims import OUTER_STEPS, busiest
+from dse.domains.clustered.models.loopnest.proof.boxes.dims import OUTER_STEPS, busiest, quotient
 from dse.domains.clustered.models.loopnest.proof.boxes.fitting import HIGH, LEAST, LOW, MOST
 from dse.domains.clustered.models.loopnest.timing import (
     AT_START,
@@ -49,8 +51,8 @@ from dse.support.jit import LEAN, OPTIONS
 
 K, C, Y = range(3)
 # Of a dim in an outer step: rows, columns or indices that it needs, and those that its first inner step needs
-# at most.
-WHOLE, AT_FIRST = range(2)
+# at most; the same of indices alone, as outputs have them.
+WHOLE, AT_FIRST, INDICES, INDICES_AT_FIRST = range(4)
 
 
 @njit(**{**OPTIONS, "cache": False})
@@ -67,7 +69,7 @@ def link_scratch():
         np.zeros((16, 4), np.int64),
         np.zeros(3, np.int64),
         np.zeros((4, 2), np.int64),
-        np.zeros((4, 2, 2), np.int64),
+        np.zeros((4, 2, 4), np.int64),
     )
 
 
@@ -109,21 +111,22 @@ def steady_cycles(box, choice, params, orders, order_table, dims, scratch):
         places = choice[0] if dim == choice[2] else 1
         extents[dim, 0] = busiest(tile, box[dim, LEAST], box[dim, MOST], places)
         extents[dim, 1] = busiest(min(tile, last), box[dim, LEAST], box[dim, MOST], places)
-        across = clusters if dim == choice[1] else 1
-        first = across * min(places * box[dim, MOST], box[dim, HIGH])
-        for kind in range(2):
-            length = tables[dim, LAST_SPAN] if kind == 1 else tables[dim, SPAN]
-            overlap = tables[dim, OVERLAP]
-            needs[dim, kind, WHOLE] = length * tables[dim, PITCH] + overlap
-            needs[dim, kind, AT_FIRST] = min(first, length) * tables[dim, PITCH] + overlap * across * places
+        set_needs(tables, needs, dim, span // tile, places, box[dim])
     for kinds in range(16):
         work = params[FILTER]
         for dim in range(4):
             work *= extents[dim, kinds >> dim & 1]
         compute = cycles_of(work, params[LANES])
-        times[kinds, AT_START] = max(compute * params[NOC], words_inside(needs, kinds, params))
-        times[kinds, FURTHER] = times[kinds, AT_START]
+        held, sums_again = words_inside(needs, kinds, moving, params)
+        times[kinds, AT_START] = max(compute * params[NOC], held)
+        times[kinds, FURTHER] = max(compute * params[NOC], held + sums_again)
         times[kinds, COMPUTE], times[kinds, KNOWN] = compute, 1
+    # Nothing follows on the very last step.
+    held, sums_again = words_inside(needs, 15, -1, params)
+    if dims[C, OUTER_STEPS] > 1:
+        held += sums_again
+    at_last = cycles_of(max(times[15, COMPUTE] * params[NOC], held), params[NOC])
+    with_more = times[15, AT_START if dims[C, OUTER_STEPS] == 1 else FURTHER]
     least = 2**62
     choices = orders[moving]
     for number in range(choices[0]):
@@ -131,22 +134,60 @@ def steady_cycles(box, choice, params, orders, order_table, dims, scratch):
             loops[0, dim] = order_table[choices[1 + number], dim]
         time_outside(tables, runs, loops, params, groups, inside, outer, active, times, sums)
         least = min(least, sums[STEADY])
-    return least, cycles_of(times[15, AT_START], params[NOC])
+    return least + at_last - cycles_of(with_more, params[NOC]), at_last
 
 
 @njit(**LEAN)
-def words_inside(needs, kinds, params):
-    """Words that L1s get in the inner steps of an outer step after the first of them, at least.
+def set_needs(tables, needs, dim, across, places, tiles):
+    """Fills what a dim's outer steps of both kinds need, and the most of it that is there at first.
 
-    It is what the step needs in all, each word once, less the most that its first inner step may have.
+    `tiles` are the dim's of the box: in each cluster that has something to do, an inner step has no more than
+    `places` of the largest inner tiles.
+    """
+    pitch, overlap, most = tables[dim, PITCH], tables[dim, OVERLAP], places * tiles[MOST]
+    for kind in range(2):
+        length = tables[dim, LAST_SPAN] if kind == 1 else tables[dim, SPAN]
+        working = min(across, quotient(length, tiles[LOW]))
+        first = (working - 1) * min(most, tiles[HIGH]) + min(most, length - (working - 1) * tiles[LOW])
+        first = min(first, length)
+        needs[dim, kind, WHOLE] = length * pitch + overlap
+        needs[dim, kind, AT_FIRST] = first * pitch + overlap * across * places
+        needs[dim, kind, INDICES], needs[dim, kind, INDICES_AT_FIRST] = length, first
+
+
+@njit(**LEAN)
+def words_inside(needs, kinds, moving, params):
+    """Words over the NoC in the inner steps of an outer step after the first, and as the outer loop advances.
+
+    At least: what the step needs in all, each word once, less the most that its first inner step may have;
+    and outputs less those that its last one may have. Where all `moving` outer dims are a tensor's, and none
+    has rows that stay, its next step begins with other words: `whole - first + first of the next`, which is
+    least where the first is largest, and the next step is the last of all dims. Returned apart are sums that
+    come back, in steps that are not at the start of the channels.
     """
     words = 0
     for tensor in range(2):
-        whole = at_first = params[OF_WEIGHTS] if tensor == 0 else params[OF_INPUT]
+        whole = at_first = next_first = params[OF_WEIGHTS] if tensor == 0 else params[OF_INPUT]
+        others = moving
         for dim in range(4):
             # Inputs, 1, have all dims but K, weights, 0, have K and C.
             if (tensor == 0 and dim <= C) or (tensor == 1 and dim != K):
-                whole *= needs[dim, kinds >> dim & 1, WHOLE]
-                at_first *= needs[dim, kinds >> dim & 1, AT_FIRST]
-        words += max(0, whole - at_first)
-    return words
+                need = needs[dim, kinds >> dim & 1]
+                whole *= need[WHOLE]
+                at_first *= need[AT_FIRST]
+                next_first *= needs[dim, 1, AT_FIRST]
+                if dim < Y or params[OVERLAPS + dim - Y] == 0:
+                    others &= ~(1 << dim)
+        if others != 0:
+            next_first = 0
+        words += max(0, whole - at_first + next_first)
+    whole = at_first = params[OF_OUTPUT]
+    others = moving
+    for dim in range(4):
+        if dim != C or params[DEPTHWISE] == 1:
+            need = needs[dim, kinds >> dim & 1]
+            whole *= need[INDICES]
+            at_first *= need[INDICES_AT_FIRST]
+            others &= ~(1 << dim)
+    sums = 0 if params[DEPTHWISE] == 1 else max(0, whole - at_first)
+    return words + (whole if others == 0 else max(0, whole - at_first)), sums

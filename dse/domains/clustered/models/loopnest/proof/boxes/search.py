@@ -22,11 +22,14 @@ from dse.domains.clustered.models.loopnest.proof.boxes.inner import CASES
 from dse.domains.clustered.models.loopnest.proof.boxes.links import link_scratch
 from dse.domains.clustered.models.loopnest.proof.boxes.point import point_scratch, price_point
 from dse.domains.clustered.models.loopnest.proof.boxes.small import bound_further, small_scratch
+from dse.domains.clustered.models.loopnest.proof.boxes.transitions import transition_scratch
 from dse.domains.clustered.models.loopnest.totals import COUNT_COLUMNS
 from dse.support.jit import LEAN, OPTIONS
 from dse.support.numerics.losses import PLACE
 
 DEPTH = 1024
+FEW = 64.0
+"""Choices of outer tiles up to which they are told apart first, where both cycles and energy count."""
 # What was done: boxes bounded, points whose orders were priced.
 BOUNDED, PRICED = range(2)
 DONE = 2
@@ -132,8 +135,9 @@ def search_groups(
                 rows[row, order + 4 + axis] = 4 + axis
                 rows[row, tile + 4 + axis] = params[0, FILTER_ROWS + axis]
     integers, floats, scratch = np.zeros((4, 1), np.int64), np.zeros((3, 1)), point_scratch()
-    parts, links = small_scratch(params[0]), link_scratch()
+    parts, links = small_scratch(params[0]), (link_scratch(), transition_scratch())
     timed, paid = np.any(terms[:, PLACE] == 0), np.any(terms[:, PLACE] == 1)
+    outer_first = 0.0 if not timed else FEW if paid else np.inf
     reasons, details = np.zeros(1, np.uint8), np.zeros((0, COUNT_COLUMNS), np.int64)
     for index in range(len(numbers)):
         if not losses[index] < best[0]:
@@ -147,7 +151,7 @@ def search_groups(
                 continue
             box = boxes[depth]
             dim, level, half = branch(
-                boxes, depth, bounds[depth], best[0], paid, choice, params[0], sizes, constants, terms,
+                boxes, depth, bounds[depth], best[0], outer_first, choice, params[0], sizes, constants, terms,
                 orders[0], order_table, dims, shares, fills, cases, known_outer, counts, starts,
             )  # fmt: skip
             if dim < 0:

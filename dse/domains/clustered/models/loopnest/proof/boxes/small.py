@@ -46,6 +46,7 @@ from dse.domains.clustered.models.loopnest.proof.boxes.parts import (
     recall,
     small,
 )
+from dse.domains.clustered.models.loopnest.proof.boxes.transitions import between_steps
 from dse.domains.clustered.models.loopnest.traffic import SUM_COLUMNS, SUM_KINDS
 from dse.support.jit import LEAN, OPTIONS
 
@@ -91,14 +92,17 @@ def bound_further(
     `timed` says whether cycles count. The row of `cases` of all orders is made to hold what this knows.
     """
     of_all, further = cases[CASES], 0.0
-    if timed and link_decided(box, choice, params):
+    if timed:
         steps = 1
         for dim in range(4):
             steps *= dims[dim, OUTER_STEPS]
-        steady, last = steady_cycles(box, choice, params, orders[0], order_table, dims, links)
-        of_all[STEADY_CYCLES] = steady
-        cycles = of_all[LINK_CYCLES] - (steps - 1) * params[LATENCY] + steady - last
-        cycles += max(of_all[AT_LAST], of_all[ENDS] + last)
+        cycles = of_all[LINK_CYCLES] - (steps - 1) * params[LATENCY]
+        if link_decided(box, choice, params):
+            steady, last = steady_cycles(box, choice, params, orders[0], order_table, dims, links[0])
+            of_all[STEADY_CYCLES] = steady
+            cycles += steady - last + max(of_all[AT_LAST], of_all[ENDS] + last)
+        else:
+            cycles += of_all[ENDS] + int(np.ceil(between_steps(box, choice, params, links[1])))
         of_all[LEAST_CYCLES] = max(of_all[LEAST_CYCLES], cycles)
         further = loss_of(params, constants, terms, of_all[LEAST_CYCLES], of_all[TO_PES], of_all[AT_L2], dram)
     if further < to_beat and small(box):
