@@ -1,4 +1,4 @@
-"""Small boxes around mappings with tiles of any size, to set their bounds beside the mappings' prices."""
+"""Boxes around mappings with tiles of any size, to set their bounds beside the mappings' prices."""
 
 from __future__ import annotations
 
@@ -14,12 +14,15 @@ from dse.domains.clustered.mapping import (
     OUTER_TILE,
     MappingBatch,
 )
+from dse.domains.clustered.models.loopnest.kernel import price_rows
 from dse.domains.clustered.models.loopnest.proof.boxes import bounds, box, inner, links, small, transitions
 from dse.domains.clustered.models.loopnest.proof.boxes.dims import COLUMNS, SHARES
+from dse.domains.clustered.models.loopnest.totals import COUNT_COLUMNS, CYCLES, DRAIN, FILL
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof.certifiers import certifier_of
 from dse.domains.clustered.proof.choices import ORDER_TABLE
 from dse.support.arrays import FloatArray, IntArray
+from tests.optimum.plain_kernels import plain
 
 WIDEST = 4, 40
 """Tiles of an interval: few, or more than what makes a box small."""
@@ -33,6 +36,55 @@ def box_margins(problem: Problem, rng: np.random.Generator, drawn: int) -> Float
     found = [_bound(problem, _box(problem, rows[at], rng), rows[at]) for at in feasible]
     ratios: FloatArray = losses[feasible] / np.array(found)
     return ratios
+
+
+def steady_margins(problem: Problem, rng: np.random.Generator, drawn: int) -> FloatArray:
+    """Of random feasible mappings, the cycles of the outer steps over the bound of boxes: never below 1.
+
+    The boxes are as in `box_margins`; where their outer steps are decided, both bounds count. The kernels are
+    plain Python.
+    """
+    made = cast("bounds.BoxBounds", certifier_of(problem).make_bounds(problem))
+    params, constants = made._params
+    rows = problem.space.decode(problem.space.sample(rng, drawn)).rows
+    details, reasons = np.zeros((drawn, COUNT_COLUMNS), np.int64), np.zeros(drawn, np.uint8)
+    price_rows(
+        params,
+        constants,
+        rows,
+        0,
+        drawn,
+        details,
+        np.zeros((4, drawn), np.int64),
+        np.zeros((3, drawn)),
+        reasons,
+    )
+    steady = details[:, CYCLES] - details[:, FILL] - details[:, DRAIN]
+    feasible = np.flatnonzero(np.isfinite(problem.evaluate(MappingBatch(rows)).loss))
+    found = [_steady(made, params[0], _box(problem, rows[at], rng), rows[at]) for at in feasible]
+    ratios: FloatArray = steady[feasible] / np.array(found)
+    return ratios
+
+
+def _steady(made: bounds.BoxBounds, params: IntArray, tiles: IntArray, row: IntArray) -> float:
+    """Cycles of the outer steps of a box, at least."""
+    choice, table = _choice(made.problem, row), ORDER_TABLE
+    dims, shares = np.zeros((4, COLUMNS), np.int64), np.zeros((4, SHARES))
+    plain(box.measure)(tiles, choice, params, dims, shares)
+    found = plain(transitions.between_steps)(tiles, choice, params, transitions.transition_scratch.py_func())
+    if plain(links.link_decided)(tiles, choice, params):
+        decided = plain(links.steady_cycles)(
+            tiles, choice, params, made._orders[0], table, dims, links.link_scratch.py_func()
+        )
+        found = max(found, decided[0])
+    return float(found)
+
+
+def _choice(problem: Problem, row: IntArray) -> IntArray:
+    """The cluster size and the parallel dims of a mapping, as kernels have them."""
+    depthwise = problem.layer.type == "DSCONV"
+    outer, within = (max(int(row[at]), depthwise) for at in (OUTER_PARALLEL, INNER_PARALLEL))
+    return np.array([int(row[CLUSTER]), outer, within])
 
 
 def _box(problem: Problem, row: IntArray, rng: np.random.Generator) -> IntArray:
@@ -50,10 +102,7 @@ def _bound(problem: Problem, tiles: IntArray, row: IntArray) -> float:
     """The bound of a box, as the search has it."""
     made = cast("bounds.BoxBounds", certifier_of(problem).make_bounds(problem))
     params, (sizes, constants, terms) = made._params[0], made._figures
-    cluster = int(row[CLUSTER])
-    depthwise = problem.layer.type == "DSCONV"
-    outer, within = (max(int(row[at]), depthwise) for at in (OUTER_PARALLEL, INNER_PARALLEL))
-    choice = np.array([cluster, outer, within])
+    choice = _choice(problem, row)
     dims, shares = np.zeros((4, COLUMNS), np.int64), np.zeros((4, SHARES))
     fills, cases = np.zeros((2, 4, 3), np.int64), np.zeros((inner.CASES + 1, box.CASE_COLUMNS), np.int64)
     known, orders, table = np.zeros(10, np.int64), made._orders, ORDER_TABLE

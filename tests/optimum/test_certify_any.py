@@ -28,12 +28,13 @@ from dse.domains.clustered.proof.solver import begin, solve
 from dse.optimum import certify, verify
 from dse.optimum.front import certify_front, verify_front
 from dse.optimum.verification import failures
+from tests.optimum.any_boxes import steady_margins
 from tests.optimum.any_cases import least_loss, least_pairs, random_problem
 from tests.optimum.any_groups import margins
 from tests.optimum.plain_kernels import plain
 from workloads import load_layer
 
-PROBLEMS, MOST = 5, 20_000
+PROBLEMS, MOST, BOXED = 5, 20_000, 16
 Kernel = Callable[..., Any]
 
 
@@ -93,6 +94,13 @@ def test_where_a_perfect_factor_mapping_is_as_good_it_is_the_one() -> None:
     assert found.best is not None
     assert factors.best is not None
     assert (found.best.loss, found.best.mapping) == (factors.best.loss, factors.best.mapping)
+
+
+def test_no_mapping_of_a_random_layer_is_faster_than_the_bound_of_a_box_around_it() -> None:
+    for seed in range(BOXED):
+        rng = np.random.default_rng(seed)
+        problem = random_problem(rng, "latency", 10**12).with_changes(fixed={})
+        assert steady_margins(problem, rng, 10).min(initial=1.0) >= 1.0, problem
 
 
 def test_no_mapping_of_a_random_layer_is_below_the_bound_of_its_group() -> None:

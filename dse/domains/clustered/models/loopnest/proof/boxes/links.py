@@ -1,8 +1,9 @@
 """Cycles of outer steps that are decided, whatever the inner tiles: each waits for the DRAM link.
 
 What crosses the link between two outer steps follows from their spans and order alone. A step is as
-long as that takes, as its busiest PE computes, or as the NoC takes for what its inner steps need after the
-first, whichever is longest.
+long as that takes, as its busiest PE computes, or as the NoC takes for what its inner steps and the first one
+of the next need, whichever is longest: `outer(i) = max(time(i) + noc_latency, link(i) / offchip_bandwidth)`
+(docs, section 5).
 """
 
 from __future__ import annotations
