@@ -29,17 +29,21 @@ def show(found: Codesign, entry: dict[str, Any], out: Path | None, *, kept: bool
     title = (
         f"{found.network}, least {found.objective}, {found.space.machines:,} machines of {found.space.name}"
     )
-    title += f", cost model {found.space.model.spec}"
+    title += f"{_caps(found)}, cost model {found.space.model.spec}"
     best = found.best
     if best is None:
         output.print_heading(console, title)
-        words = "no machine was found in time" if found.status == "bounded" else _no_machine(found)
+        words = _no_machine(found) if found.status == "infeasible" else "no machine was found in time"
+        if found.status == "bounded" and found.ended:
+            words = "no run that keeps the caps was found"
         console.print(words, style="red")
     else:
         claim = "optimal" if found.status == "optimal" else f"best found, gap {found.gap:.3%}:"
         _show_best(console, title, claim, found, best)
     if found.status == "bounded":
         more = "; the same command goes on from here" if kept else ""
+        if found.ended:
+            more = "; below the best, slower mappings alone may keep the caps: these are not looked for"
         bound = quantity(found.lower_bound, unit, DIGITS)
         console.print(f"no machine and mappings are below {bound}{more}")
     earlier = f" ({found.proofs_kept:,} of earlier runs)" if found.proofs_kept else ""
@@ -156,18 +160,40 @@ def _show_best(
     ]
     heads = ("layer", "repeats", "cycles", "energy", "mean power")
     output.print_table(console, title, heads, rows, figures=heads[3:])
+    _show_networks(console, best.get("networks", ()))
     machine = ", ".join(f"{name} {value:,.10g}" for name, value in best["parameters"].items())
     for name, (front, of) in NAMES.items():
         machine += f", {front}{best[name]:.4g} {of}" if name in best else ""
     console.print(
         f"{claim} {found.objective} {quantity(best['value'], unit, DIGITS)}, on {machine}", style="green"
     )
-    totals = best["totals"]
+    totals, networks = best["totals"], best.get("networks", ())
+    of = "whole network" if not networks else "weighted sum" if "share" in networks[0] else "all runs"
     console.print(
-        f"whole network: {best['cycles']:,} cycles, {quantity(totals['latency'], 's', DIGITS)}, "
+        f"{of}: {best['cycles']:,.10g} cycles, {quantity(totals['latency'], 's', DIGITS)}, "
         f"{quantity(totals['energy'], 'J', DIGITS)}, EDP {quantity(totals['edp'], 'J s', DIGITS)}, "
         f"mean power {milliwatts(totals)}"
     )
+
+
+def _show_networks(console: Console, networks: Sequence[dict[str, Any]]) -> None:
+    """Print what a run of each of several networks costs."""
+    rows = [
+        (
+            one["network"],
+            f"{one['share']:.4g}" if "share" in one else f"{one['runs']:,}",
+            f"{one['cycles']:,.10g}",
+            quantity(one["latency"], "s", DIGITS),
+            quantity(one["energy"], "J", DIGITS),
+            quantity(one["edp"], "J s", DIGITS),
+            milliwatts(one),
+        )
+        for one in networks
+    ]
+    if rows:
+        heads = ("network", "share" if "share" in networks[0] else "runs", "cycles", "latency", "energy")
+        title = "a run of each network"
+        output.print_table(console, title, (*heads, "EDP", "mean power"), rows, figures=heads[1:])
 
 
 def milliwatts(figures: dict[str, Any]) -> str:
@@ -181,7 +207,15 @@ def _no_machine(found: Codesign) -> str:
     reason = next((box["limit"] for box in boxes if "limit" in box), "")
     if found.machines_excluded == found.space.machines:
         return f"no machine keeps the limits: that is proven; even the least has {reason}"
+    runs = ", or no run keeps the caps" if found.caps else ""
     return (
         f"no machine is feasible, that is proven: {found.machines_excluded:,} are beyond a limit, and on "
-        "each of the others some layer has no mapping that fits"
+        f"each of the others some layer has no mapping that fits{runs}"
     )
+
+
+def _caps(found: Codesign) -> str:
+    """The caps on the network's run in words."""
+    units = {"max_latency": ("latency", "s"), "max_power": ("mean power", "W")}
+    words = [(*units[name], cap) for name, cap in found.caps.items()]
+    return "".join(f", {figure} at most {quantity(cap, unit)}" for figure, unit, cap in words)

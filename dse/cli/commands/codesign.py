@@ -42,8 +42,9 @@ def command(
     also: Annotated[
         list[str] | None,
         typer.Option(
-            help="Another network on the same machine, and how many runs count; repeatable.",
-            metavar="NETWORK[=RUNS]",
+            help="Another network on the same machine: how many runs count, or its share of all runs, of "
+            "which the first network has the rest; repeatable.",
+            metavar="NETWORK[=RUNS|SHARE]",
         ),
     ] = None,
     objective: Objective = "edp",
@@ -52,6 +53,14 @@ def command(
     ] = None,
     leakage: Annotated[
         float | None, typer.Option("--leakage", help="No machine may leak more.", metavar="MW")
+    ] = None,
+    max_latency: Annotated[
+        float | None,
+        typer.Option("--max-latency", help="No run of the network may take longer.", metavar="SECONDS"),
+    ] = None,
+    max_power: Annotated[
+        float | None,
+        typer.Option("--max-power", help="No run may have more mean power.", metavar="WATT"),
     ] = None,
     power: Annotated[str | None, typer.Option("--power", hidden=True)] = None,
     time_limit: Annotated[
@@ -97,7 +106,7 @@ def command(
     """
     from dse.core.objective import several
     from dse.domains.codesign.reading import read_space
-    from dse.optimum.codesign import codesign, together
+    from dse.optimum.codesign import codesign
     from dse.support.files import make_folder
     from dse.support.validation import positive_number
     from workloads import load
@@ -107,6 +116,10 @@ def command(
     if power is not None:
         raise InputError("--power is called --leakage now, as leakage is all that it was of")
     kept = kept_proofs(cache, fresh)
+    caps: dict[str, Any] = {"max_latency": max_latency, "max_power": max_power}
+    for name, cap in caps.items():
+        if cap is not None:
+            positive_number(cap, f"--{name.replace('_', '-')}")
     given = {"area_mm2": (area, "--area"), "leakage_mw": (leakage, "--leakage")}
     limits = {
         key: positive_number(value, option) for key, (value, option) in given.items() if value is not None
@@ -114,27 +127,39 @@ def command(
     model = None if cost_model is None and constants is None else chosen_model(cost_model, constants)
     space, layers = read_space(hardware, model, limits), load(network)
     if also:
-        layers = together([(layers, 1), *map(_runs, also)])
+        layers = _with_others(layers, also)
     if out is not None:
         make_folder(out, MAPPINGS)
     note_merged(network)
     if several(objective) and searcher is None:
         if verify:
             raise InputError("--verify is of one objective's proof: a front has many")
+        if any(caps.values()):
+            raise InputError(
+                "--max-latency and --max-power are of one objective's proof: a front has runs of all"
+            )
         how: dict[str, Any] = {"exact": exact, "time_limit": time_limit, "workers": workers}
         _front(layers, space, objective, {**how, "cache": kept}, out, json)
         return
     if exact:
         raise InputError("--exact is of a front: of --objective latency,energy or latency,energy,area")
     if searcher is not None or budget is not None or inner is not None or inner_budget is not None:
-        if verify:
-            raise InputError("--verify is of a proof: a search has none")
+        if verify or any(caps.values()):
+            option = "--verify is" if verify else "--max-latency and --max-power are"
+            raise InputError(f"{option} of a proof: a search has none")
         asked = {"inner": inner, "inner_budget": inner_budget, "budget": budget, "seed": seed}
         _search(layers, space, objective, searcher, settings, asked, time_limit, out, json)
         return
     with Progress(time_limit) as progress:
         found = codesign(
-            layers, space, objective, time_limit=time_limit, workers=workers, cache=kept, observe=progress
+            layers,
+            space,
+            objective,
+            **caps,
+            time_limit=time_limit,
+            workers=workers,
+            cache=kept,
+            observe=progress,
         )
     entry = found.to_dict()
     if verify:
@@ -181,16 +206,41 @@ def _front(
         raise typer.Exit(FAILED)
 
 
-def _runs(text: str) -> tuple[Any, int]:
-    """A network with how many runs count, as in `resnet50=3`."""
+def _with_others(first: Any, also: list[str]) -> Any:
+    """A network and others: by runs, as in `resnet50=3`, or by shares, as in `resnet50=0.3`."""
+    from dse.optimum.codesign import by_shares, together
     from workloads import load
 
+    given = [_counted(text) for text in also]
+    whole = [count for _, count, _ in given if isinstance(count, int)]
+    if whole and len(whole) < len(given):
+        raise InputError(
+            f"--also has runs and shares, {', '.join(also)}: give every network a share such as 0.3, or none"
+        )
+    for place, (name, _, text) in enumerate(given):
+        if not whole and name in [other for other, _, _ in given[:place]]:
+            raise InputError(f"--also {text}: network {name!r} is there twice; give each network one share")
+    others = [(load(name), count) for name, count, _ in given]
+    return together([(first, 1), *others]) if whole else by_shares(first, others)
+
+
+def _counted(text: str) -> tuple[str, int | float, str]:
+    """A network's name with its runs or its share, and the text that says so."""
     name, given, count = text.rpartition("=")
     if not given:
-        return load(text), 1
-    if not count.isdecimal() or len(count) > 9:
-        raise InputError(f"--also must be like resnet50=3, a network and how many runs count, got {text!r}")
-    return load(name), int(count)
+        return text, 1, text
+    if count.isdecimal() and len(count) <= 9:
+        return name, int(count), text
+    try:
+        share = float(count)
+    except ValueError:
+        share = -1.0
+    if not 0 < share < 1:
+        raise InputError(
+            "--also must be like resnet50=3, a network and how many runs count, or resnet50=0.3, its share "
+            f"of all runs, above 0 and below 1, got {text!r}"
+        )
+    return name, share, text
 
 
 def _search(

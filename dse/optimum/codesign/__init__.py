@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,17 +12,17 @@ from dse.core.domains import domain_of, make_problem
 from dse.core.layer import Layer
 from dse.domains.codesign.reading import read_space, space_from_dict
 from dse.domains.codesign.space import HardwareSpace
-from dse.support.errors import InputError, shorten
+from dse.optimum.codesign.workload import by_shares, together, workload_of
+from dse.support.errors import InputError
 from dse.support.validation import positive_number, whole_number
 
 if TYPE_CHECKING:
     from dse.optimum.codesign.branch import State
     from dse.search.evaluator import Observer
 
-__all__ = ["codesign"]
+__all__ = ["by_shares", "codesign", "together"]
 
 MAX_WORKERS = 1024
-MAX_RUNS = 1_000_000
 
 
 def codesign(
@@ -31,6 +30,8 @@ def codesign(
     hardware: str | Path | Mapping[str, Any] | HardwareSpace,
     objective: str = "edp",
     *,
+    max_latency: float | None = None,
+    max_power: float | None = None,
     time_limit: float | None = None,
     workers: int = 1,
     cache: bool | str | Path = True,
@@ -46,12 +47,16 @@ def codesign(
 ) -> Any:
     """The machine of a space of hardware, and the mappings, that are best for a network, with the proof.
 
-    `network` is one of `workloads`, layers with their repeats, or several networks by `together`; `hardware`
-    a space, its TOML file or that file's table (see `dse.domains.codesign.reading`). Energy and latency are
-    sums over the layers, times their repeats, and products of powers of them are minimised. After
-    `time_limit` seconds, or Ctrl-C, there is the best so far and a bound; proofs are kept as those of
-    `certify` are (`cache`), and the same call goes on from them. `observe` is told the State after every few
-    boxes.
+    `network` is one of `workloads`, layers with their repeats, or several networks: by whole runs
+    (`together`), or weighed by shares (`by_shares`). `hardware` is a space, its TOML file or that file's
+    table (see `dse.domains.codesign.reading`). Energy and latency are sums over the layers, times their
+    repeats, and products of powers of them are minimised. After `time_limit` seconds, or Ctrl-C, there is the
+    best so far and a bound; proofs are kept as those of `certify` are (`cache`), and the same call goes on
+    from them. `observe` is told the State after every few boxes.
+
+    `max_latency` (s) and `max_power` (W, energy over latency) are caps on the network's run: of machines and
+    mappings that keep them, the best. Mappings that are slower and take no less energy than others are not
+    looked for: where they alone would keep a cap on power, there is a bound with its gap.
 
     That is a `Codesign`. With a `searcher` it is a `SearchedCodesign`, without a proof: the searcher has
     a `budget` of network evaluations, from `seed`, for machine and mappings together; or for machines alone,
@@ -59,6 +64,8 @@ def codesign(
     (see `dse.optimum.codesign.searched`). A search with `out`, a folder, goes on there.
     """
     from dse.optimum.codesign.branch import Search
+    from dse.optimum.codesign.capped import CappedSearch
+    from dse.optimum.codesign.caps import caps_of
     from dse.optimum.codesign.networks import network_objective
     from dse.optimum.codesign.proving import prover
     from dse.optimum.codesign.result import result_of
@@ -67,15 +74,21 @@ def codesign(
         positive_number(time_limit, "time_limit")
     whole_number(workers, "workers", most=MAX_WORKERS)
     space = as_space(hardware)
-    name, layers = layers_of(network)
-    wanted = network_objective(objective)
+    work = workload_of(network)
+    wanted, caps = network_objective(objective), caps_of(max_latency, max_power)
     _refuse_mixed(searcher, budget, inner, time_limit)
     if searcher is not None:
         from dse.optimum.codesign.searched import search_codesign
 
+        if caps:
+            raise InputError("caps on latency and power are of proofs: a searcher has none")
+        if work.by_shares:
+            raise InputError(
+                "a searcher has networks by whole runs, as in 'resnet50=3': shares are of proofs"
+            )
         return search_codesign(
-            name,
-            layers,
+            work.name,
+            work.layers,
             space,
             wanted.name,
             searcher,
@@ -87,15 +100,19 @@ def codesign(
             observers=observers,
             out=None if out is None else Path(out),
         )
-    refuse(layers, space)
+    refuse(work.layers, space)
     clock = Clock(time_limit)
     with prover(workers, cache, proof_seconds(space, clock)) as prove:
-        search = Search(space, layers, wanted, prove, observe, hurried=time_limit is not None)
+        given: dict[str, Any] = {"times": work.times, "parts": work.parts}
+        given |= {"hurried": time_limit is not None}
+        if caps:
+            given |= {"caps": caps, "cache": cache, "clock": clock}
+        search = (CappedSearch if caps else Search)(space, work.layers, wanted, prove, observe, **given)
         try:
             search.run(lambda: clock.over)
         except KeyboardInterrupt:
             search.interrupted = True
-        return result_of(search, name)
+        return result_of(search, work.name)
 
 
 def as_space(given: str | Path | Mapping[str, Any] | HardwareSpace) -> HardwareSpace:
@@ -105,32 +122,6 @@ def as_space(given: str | Path | Mapping[str, Any] | HardwareSpace) -> HardwareS
     if isinstance(given, Mapping):
         return space_from_dict(given)
     return read_space(str(given))
-
-
-def layers_of(network: Any) -> tuple[str, tuple[Layer, ...]]:
-    """The name and the layers of a network as users give it."""
-    layers = tuple(getattr(network, "layers", network if isinstance(network, Sequence) else ()))
-    if not layers or not all(isinstance(layer, Layer) for layer in layers):
-        raise InputError(
-            f"network must be one of workloads, as load('resnet50'), or layers, got {shorten(network)}"
-        )
-    return str(getattr(network, "name", "network")), layers
-
-
-def together(runs: Sequence[tuple[Any, int]]) -> Any:
-    """Networks that share one machine, each with how many runs count: the sums are over all of these."""
-    from types import SimpleNamespace
-
-    found, names = [], []
-    for network, count in runs:
-        name, layers = layers_of(network)
-        whole_number(count, f"runs of network {name!r}", most=MAX_RUNS)
-        names.append(f"{count:,} x {name}" if count > 1 else name)
-        found += [
-            replace(layer, name=f"{name}:{layer.name or layer}", repeats=layer.repeats * count)
-            for layer in layers
-        ]
-    return SimpleNamespace(name=" + ".join(names), layers=tuple(found))
 
 
 def _refuse_mixed(

@@ -31,6 +31,8 @@ from dse.domains.codesign.space import Box, HardwareSpace, Point
 from dse.optimum.codesign.lemmas import Lemma
 from dse.optimum.codesign.machine import EQUAL, Bound, Chosen, Structure
 from dse.optimum.codesign.proving import Ask, OutOfTime, Prover
+from dse.optimum.codesign.workload import Part
+from dse.optimum.front import Front
 
 NOTHING: Any = object()
 AT_ONCE = 4
@@ -47,11 +49,15 @@ class Incumbent(NamedTuple):
 
 
 class Closed(NamedTuple):
-    """A box that is settled: nothing in it is below its bound; or every machine of it breaks a limit."""
+    """A box that is settled: nothing in it is below its bound; or every machine of it breaks a limit.
+
+    Where the bound takes more than lines, it is by the layers' exact `fronts` on a machine.
+    """
 
     box: Box
     bound: Bound | None
     reason: str
+    fronts: tuple[Front, ...] = ()
 
 
 @dataclass
@@ -100,11 +106,17 @@ class Search:
     closed: list[Closed] = field(default_factory=list)
     lemmas: list[tuple[Lemma, Ask, int]] = field(default_factory=list)
     """Every proof, what was asked, and for which root."""
+    times: Sequence[float] = ()
+    """How often each layer counts; its repeats if it is not said."""
+    parts: Sequence[Part] = ()
+    """The networks that the layers are of, where there are several."""
     hurried: bool = False
     """Whether the time is limited: then machines and mappings that no proof found come first."""
     boxes: int = 0
     interrupted: bool = False
     cpu_seconds: float = 0.0
+    more_proofs: int = 0
+    """Those that are no lemmas."""
     fresh: int = 0
     """Proofs that were not kept from an earlier run."""
     structures: list[Structure] = field(default_factory=list)
@@ -136,8 +148,7 @@ class Search:
         """Settle every box, or as many as there is time for."""
         roots = list(self.space.roots())
         for number, root in enumerate(roots):
-            cycle_seconds = self.space.relaxed(root).hardware.cycle_seconds
-            self.structures.append(Structure(self.space, self.layers, self.objective, cycle_seconds))
+            self.structures.append(self._structure(root))
             self._push(Open(root, number, self.structures[number].roofline(root) if self.hurried else 0.0))
         if self.hurried:
             self._draw(roots, over)
@@ -174,6 +185,10 @@ class Search:
             tried += 1
             if tried == TRIED_MACHINES or over():
                 return
+
+    def _structure(self, root: Box) -> Structure:
+        seconds = self.space.relaxed(root).hardware.cycle_seconds
+        return Structure(self.space, self.layers, self.objective, seconds, self.times)
 
     def left(self) -> list[Open]:
         """The boxes that are not settled, from the lowest bound on."""

@@ -23,7 +23,8 @@ from dse.core.clock import Clock
 from dse.core.domains import make_problem
 from dse.domains.codesign.space import Box, Point
 from dse.optimum.codesign.branch import Incumbent, Open, Search
-from dse.optimum.codesign.machine import EQUAL, Chosen, Each, Structure
+from dse.optimum.codesign.costs import whole
+from dse.optimum.codesign.machine import EQUAL, Chosen, Each
 from dse.optimum.codesign.proving import Cache, OutOfTime
 from dse.optimum.front import certify_front
 from dse.optimum.network_front import summed, undominated
@@ -92,8 +93,7 @@ class FrontSearch(Search):
     def _settle_all(self, over: Callable[[], bool]) -> None:
         """First what lines settle, then one machine after the other."""
         for number, root in enumerate(self.space.roots()):
-            seconds = self.space.relaxed(root).hardware.cycle_seconds
-            self.structures.append(Structure(self.space, self.layers, self.objective, seconds))
+            self.structures.append(self._structure(root))
             self._waiting.append(Open(root, number, 0.0))
         while self._waiting:
             if over():
@@ -208,10 +208,10 @@ class FrontSearch(Search):
         if not all(mappings for _, _, mappings in each):
             return 0.0
         structure, fronts, places = self.structures[root], [], []
-        for layer, (energy, cycles, _) in zip(self.layers, each, strict=True):
+        for times, (energy, cycles, _) in zip(structure.times, each, strict=True):
             slow, joules = np.array(cycles, dtype=float), np.array(energy) * NJ
             kept = undominated(slow, joules)
-            fronts.append((slow[kept] * layer.repeats, joules[kept] * layer.repeats))
+            fronts.append((slow[kept] * times, joules[kept] * times))
             places.append(kept)
         sums = summed(fronts)
         area = self._least_area(_alone(point))
@@ -224,7 +224,7 @@ class FrontSearch(Search):
         ):
             mappings = tuple(of[kept[at]] for (*_, of), kept, at in zip(each, places, choice, strict=True))
             value = structure.value(energy, steps)
-            entries.append(Incumbent(point, Chosen(value, energy, int(steps), mappings)))
+            entries.append(Incumbent(point, Chosen(value, energy, whole(steps), mappings)))
         self.archive.add(figures, entries)
         self.found(len(self.archive.entries))
         return sums.epsilon

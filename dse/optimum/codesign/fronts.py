@@ -22,10 +22,11 @@ from dse.core.certificate import BOUNDED, INFEASIBLE, OPTIMAL
 from dse.core.clock import Clock
 from dse.core.objective import objective_named, parse_objectives
 from dse.domains.codesign.space import HardwareSpace
-from dse.optimum.codesign import as_space, codesign, layers_of, proof_seconds, refuse
+from dse.optimum.codesign import as_space, codesign, proof_seconds, refuse
 from dse.optimum.codesign.exact_front import FrontSearch
 from dse.optimum.codesign.proving import prover
 from dse.optimum.codesign.result import Codesign, design
+from dse.optimum.codesign.workload import workload_of
 from dse.support.errors import InputError
 
 AREA, BOTH = "area", ("energy", "latency")
@@ -140,25 +141,27 @@ def _exact(
     observe: Callable[[int], None],
 ) -> MachineFront:
     """Every point of the front of latency and energy, and of area if it is named."""
-    name, layers = layers_of(network)
-    refuse(layers, space)
+    work = workload_of(network)
+    refuse(work.layers, space)
     clock = Clock(time_limit)
     with prover(workers, cache, proof_seconds(space, clock)) as prove:
         search = FrontSearch(
             space,
-            layers,
+            work.layers,
             objective_named("edp"),
             prove,
+            times=work.times,
+            parts=work.parts,
             areas=AREA in names,
             cache=cache,
             clock=clock,
             found=observe,
         )
         search.run(lambda: clock.over)
-    points = [design(space, layers, one) for one in search.archive.entries]
+    points = [design(space, work.layers, one, work.parts) for one in search.archive.entries]
     status = BOUNDED if search.cut else OPTIMAL if points else INFEASIBLE
     return MachineFront(
-        network=name,
+        network=work.name,
         objectives=names,
         space=space,
         status=status,

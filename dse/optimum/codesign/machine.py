@@ -15,6 +15,7 @@ from dse.core.hardware_figures import CAPACITY, ENERGY, RATE
 from dse.core.layer import Layer
 from dse.core.objective import Objective
 from dse.domains.codesign.space import Box, HardwareSpace, Point, Priced
+from dse.optimum.codesign.costs import Costs, whole
 from dse.optimum.codesign.lemmas import LayerLemmas, Lemma, Shares
 from dse.optimum.codesign.lines import Corner, Line, lowest_corner
 from dse.optimum.codesign.proving import Ask, Proven
@@ -34,19 +35,8 @@ class Chosen(NamedTuple):
 
     value: float
     energy: float
-    cycles: int
+    cycles: float
     mappings: tuple[Any, ...]
-
-
-@dataclass
-class Costs:
-    """What known mappings of a layer cost on a machine, those that it can run, of the first `seen`."""
-
-    machine: Priced
-    seen: int = 0
-    energies: list[float] = field(default_factory=list)
-    cycles: list[int] = field(default_factory=list)
-    mappings: list[Any] = field(default_factory=list)
 
 
 class Bound(NamedTuple):
@@ -65,6 +55,8 @@ class Structure:
     layers: Sequence[Layer]
     objective: Objective
     cycle_seconds: float
+    times: Sequence[float] = ()
+    """How often each layer counts; its repeats if it is not said."""
     known: list[LayerLemmas] = field(init=False)
     _needs: dict[tuple[int, str], dict[str, int]] = field(default_factory=dict)
     _paid: dict[tuple[int, str], tuple[float, ...]] = field(default_factory=dict)
@@ -75,6 +67,7 @@ class Structure:
 
     def __post_init__(self) -> None:
         self.known = [LayerLemmas() for _ in self.layers]
+        self.times = self.times or [layer.repeats for layer in self.layers]
 
     def relaxed(self, box: Box) -> Priced:
         """The relaxed machine of a box, made once."""
@@ -120,7 +113,7 @@ class Structure:
         for weight in (*self.weights, *more):
             prices = self.prices(box, weight)
             each = [known.bound(limits, prices) for known in self.known]
-            least = sum(layer.repeats * one for layer, (one, _) in zip(self.layers, each, strict=True))
+            least = sum(times * one for times, (one, _) in zip(self.times, each, strict=True))
             lines.append(Line(0.0, 1.0, least) if weight is None else Line(1.0, weight, least))
             shares.append(tuple(of for _, of in each))
         for weight, line in ((0.0, Line(1.0, 0.0, 0.0)), (None, Line(0.0, 1.0, 0.0))):
@@ -128,17 +121,21 @@ class Structure:
                 # Nothing is below 0.
                 lines.append(line)
                 shares.append(tuple(() for _ in self.layers))
-        return Bound(lowest_corner(lines, self.value), tuple(lines), tuple(shares))
+        return Bound(self.corner(lines), tuple(lines), tuple(shares))
+
+    def corner(self, lines: Sequence[Line]) -> Corner:
+        """The lowest corner of what the lines leave."""
+        return lowest_corner(lines, self.value)
 
     def roofline(self, box: Box) -> float:
         """What the layers' MACs and compulsory traffic say of a box, before any proof; 0 if nothing."""
-        priced, energy, cycles = self.relaxed(box), 0.0, 0
-        for layer in self.layers:
+        priced, energy, cycles = self.relaxed(box), 0.0, 0.0
+        for layer, times in zip(self.layers, self.times, strict=True):
             bound = priced.model.roofline(layer, priced.hardware)
             if bound is None:
                 return 0.0
-            energy += layer.repeats * bound.energy_nj
-            cycles += layer.repeats * bound.cycles
+            energy += times * bound.energy_nj
+            cycles += times * bound.cycles
         return self.value(energy, cycles) * (1 - EQUAL)
 
     def asks(self, box: Box, weight: float | None, priced: Priced) -> list[tuple[int, Ask]]:
@@ -174,13 +171,7 @@ class Structure:
         costs = self._costs.setdefault((place, id(priced)), Costs(priced))
         mappings = list(islice(self.known[place].mappings.values(), costs.seen, None))
         if mappings:
-            problem = make_problem(self.layers[place], priced.hardware, "energy", priced.model)
-            found = self.space.domain.price(problem, mappings)
-            fits = (found.reason == 0).nonzero()[0].tolist()
-            costs.seen += len(mappings)
-            costs.energies += found.energy_nj[fits].tolist()
-            costs.cycles += found.cycles[fits].tolist()
-            costs.mappings += [mappings[at] for at in fits]
+            costs.learn(self.layers[place], self.space.domain, mappings)
         return costs.energies, costs.cycles, costs.mappings
 
     def draw(self, place: int, priced: Priced, rng: np.random.Generator) -> None:
@@ -221,17 +212,23 @@ class Structure:
 
     def at_weight(self, each: Each, weight: float) -> Chosen:
         """The least sum of energy and weight times cycles; at inf, the fewest cycles."""
-        total, steps, mappings = 0.0, 0, []
-        for layer, (energy, cycles, of) in zip(self.layers, each, strict=True):
+        places = []
+        for energy, cycles, _ in each:
             if weight == math.inf:
                 keys: list[tuple[float, float]] = list(zip(map(float, cycles), energy, strict=True))
             else:
                 keys = [(e + weight * c, c) for e, c in zip(energy, cycles, strict=True)]
-            at = keys.index(min(keys))
-            total += layer.repeats * energy[at]
-            steps += layer.repeats * cycles[at]
+            places.append(keys.index(min(keys)))
+        return self.chosen(each, places)
+
+    def chosen(self, each: Each, places: Sequence[int]) -> Chosen:
+        """The network with one of each layer's known mappings."""
+        total, steps, mappings = 0.0, 0.0, []
+        for times, at, (energy, cycles, of) in zip(self.times, places, each, strict=True):
+            total += times * energy[at]
+            steps += times * cycles[at]
             mappings.append(of[at])
-        return Chosen(self.value(total, steps), total, steps, tuple(mappings))
+        return Chosen(self.value(total, steps), total, whole(steps), tuple(mappings))
 
     def _weight_at(self, energy: float, cycles: float) -> float:
         """What a cycle is worth in nJ where the network has that energy and those cycles."""
@@ -274,8 +271,8 @@ class Structure:
         ]
         low, high = (self.prices(end, 0.0)[1:-1] for end in ends)
         energy = sum(
-            layer.repeats * count * (dear - cheap)
-            for place, layer in enumerate(self.layers)
+            times * count * (dear - cheap)
+            for place, times in enumerate(self.times)
             for count, cheap, dear in zip(
                 self._counts(place, chosen.mappings[place], box) if chosen else (), low, high, strict=False
             )

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from dse.core.certificate import BOUNDED, INFEASIBLE, OPTIMAL
 from dse.core.layer import Layer
 from dse.domains.codesign.space import HardwareSpace, Priced
 from dse.optimum.codesign.branch import Closed, Incumbent, Search
+from dse.optimum.codesign.capped import CappedSearch
+from dse.optimum.codesign.costs import whole
 from dse.optimum.codesign.machine import EQUAL, Chosen
+from dse.optimum.codesign.workload import Part
+from dse.optimum.front import Front
 
 
 @dataclass(frozen=True)
@@ -27,9 +31,13 @@ class Codesign:
     objective: str
     space: HardwareSpace
     layers: tuple[Layer, ...]
+    times: tuple[float, ...]
+    """How often each layer counts."""
     status: str
     lower_bound: float
     best: dict[str, Any] | None
+    caps: dict[str, float]
+    """The most seconds and watts of a run, `max_latency` and `max_power`, of those that are capped."""
     boxes: int
     machines_excluded: int
     proofs: int
@@ -39,6 +47,11 @@ class Codesign:
     interrupted: bool
     certificate: dict[str, Any]
     """What `verify_codesign` checks: the boxes of machines, the bound of each, and the lemmas behind it."""
+
+    @property
+    def ended(self) -> bool:
+        """Whether every box is settled: what is open then, no more time would settle."""
+        return all("lines" in box or "limit" in box for box in self.certificate["boxes"])
 
     @property
     def gap(self) -> float:
@@ -54,6 +67,7 @@ class Codesign:
         return {
             "network": self.network,
             "objective": self.objective,
+            **self.caps,
             "cost_model": self.space.model.spec,
             "space": self.space.name,
             "machines": self.space.machines,
@@ -85,13 +99,15 @@ def result_of(search: Search, network: str) -> Codesign:
         objective=search.objective.name,
         space=space,
         layers=tuple(search.layers),
+        times=tuple(search.times or (layer.repeats for layer in search.layers)),
         status=status,
         lower_bound=bound,
-        best=None if search.best is None else design(space, search.layers, search.best),
+        best=None if search.best is None else design(space, search.layers, search.best, search.parts),
+        caps=search.caps.to_dict() if isinstance(search, CappedSearch) else {},
         boxes=search.boxes,
         machines_excluded=sum(space.count(one.box) for one in search.closed if one.bound is None),
-        proofs=len(search.lemmas),
-        proofs_kept=len(search.lemmas) - search.fresh,
+        proofs=len(search.lemmas) + search.more_proofs,
+        proofs_kept=len(search.lemmas) + search.more_proofs - search.fresh,
         cpu_seconds=search.cpu_seconds,
         seconds=search.state.seconds,
         interrupted=search.interrupted,
@@ -99,12 +115,16 @@ def result_of(search: Search, network: str) -> Codesign:
     )
 
 
-def design(space: HardwareSpace, layers: Sequence[Layer], found: Incumbent) -> dict[str, Any]:
-    """A machine with the network's mappings, and what they cost, as plain data."""
+def design(
+    space: HardwareSpace, layers: Sequence[Layer], found: Incumbent, parts: Sequence[Part] = ()
+) -> dict[str, Any]:
+    """A machine with the network's mappings, and what they cost, as plain data; of several, each's own."""
     point, chosen = found
     priced = space.machine(point)
     seconds = chosen.cycles * priced.hardware.cycle_seconds
     joules = chosen.energy * 1e-9
+    each = _layers(space, layers, priced, chosen)
+    networks = _networks(parts, each, priced.hardware.cycle_seconds)
     return {
         "value": chosen.value,
         **space.described(point),
@@ -112,8 +132,30 @@ def design(space: HardwareSpace, layers: Sequence[Layer], found: Incumbent) -> d
         "cost_model": priced.model.spec,
         "totals": totals(seconds, joules),
         "cycles": chosen.cycles,
-        "layers": _layers(space, layers, priced, chosen),
+        **({"networks": networks} if networks else {}),
+        "layers": each,
     }
+
+
+def _networks(
+    parts: Sequence[Part], layers: Sequence[dict[str, Any]], cycle_seconds: float
+) -> list[dict[str, Any]]:
+    """Of several networks, what a run of each costs."""
+    found, first = [], 0
+    for part in parts:
+        own, first = layers[first : first + part.layers], first + part.layers
+        runs = 1 if part.is_share else part.counts
+        cycles = sum(one["repeats"] * one["cycles"] for one in own) / runs
+        energy = sum(one["repeats"] * one["energy_nj"] for one in own) / runs
+        found.append(
+            {
+                "network": part.name,
+                "share" if part.is_share else "runs": part.counts,
+                "cycles": whole(cycles),
+                **totals(cycles * cycle_seconds, energy * 1e-9),
+            }
+        )
+    return found
 
 
 def totals(seconds: float, joules: float) -> dict[str, float]:
@@ -164,8 +206,10 @@ def _certificate(search: Search, network: str, bound: float) -> dict[str, Any]:
     return {
         "network": network,
         "objective": search.objective.name,
+        **(search.caps.to_dict() if isinstance(search, CappedSearch) else {}),
         "space": search.space.written(),
         "layers": [layer.to_dict() | {"repeats": layer.repeats} for layer in search.layers],
+        "networks": [asdict(part) for part in search.parts],
         "lower_bound": bound,
         "boxes": [
             *map(_closed, search.closed),
@@ -203,4 +247,9 @@ def _closed(one: Closed) -> dict[str, Any]:
             }
             for line, shares in zip(one.bound.lines, one.bound.shares, strict=True)
         ],
+        **({"fronts": [_pairs(front) for front in one.fronts]} if one.fronts else {}),
     }
+
+
+def _pairs(front: Front) -> list[tuple[int, float]]:
+    return [(best.cycles, best.energy_nj) for best in front.points]

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from dse.optimum.verification import codesign as verification
+from tests.cli.test_codesign_cli import NETWORK, SPACE
 from tests.optimum.small_proofs import begin_with_few_points
 
 
@@ -24,3 +26,19 @@ def proofs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def users_own_proofs_are_left_alone(monkeypatch: pytest.MonkeyPatch, proofs: Path) -> None:
     """What a test keeps without naming a folder is kept in its own."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(proofs))
+
+
+@pytest.fixture
+def given(tmp_path: Path) -> tuple[str, ...]:
+    """A network and a space of hardware, as options."""
+    (tmp_path / "space.toml").write_text(SPACE)
+    (tmp_path / "net.toml").write_text(NETWORK)
+    return ("--network", str(tmp_path / "net.toml"), "--hardware", str(tmp_path / "space.toml"), "--fresh")
+
+
+@pytest.fixture
+def few_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A check draws less."""
+    monkeypatch.setattr(verification, "DRAWN_NETWORKS", 3)
+    monkeypatch.setattr(verification, "DRAWN_LEMMAS", 10)
+    monkeypatch.setattr(verification, "DRAWN_MAPPINGS", 500)

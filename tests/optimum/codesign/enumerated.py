@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 
 import numpy as np
@@ -12,6 +12,7 @@ from dse.core.domains import make_problem
 from dse.core.layer import Layer
 from dse.core.objective import objective_named
 from dse.domains.codesign.space import HardwareSpace, Point, Priced
+from dse.support.arrays import FloatArray
 
 LAYERS = (
     Layer("CONV", 8, 6, 4, 1, 1, 1, name="one", repeats=2),
@@ -35,25 +36,35 @@ def every_cost(layer: Layer, priced: Priced) -> set[tuple[float, int]]:
     return set(zip(found.energy_nj[fits].tolist(), found.cycles[fits].tolist(), strict=True))
 
 
-def least_of_network(sums: set[tuple[float, int]], cycle_seconds: float, objective: str) -> float:
+def least_of_network(sums: Iterable[tuple[float, float]], cycle_seconds: float, objective: str) -> float:
     """The least value of a network's sums of energy and cycles."""
     of = objective_named(objective)
     values = (of.total({"energy": e * 1e-9, "latency": c * cycle_seconds}) for e, c in sums)
     return min(values, default=math.inf)
 
 
-def sums_of_network(layers: Sequence[Layer], priced: Priced) -> set[tuple[float, int]]:
+def sums_of_network(
+    layers: Sequence[Layer], priced: Priced, times: Sequence[float] = ()
+) -> set[tuple[float, float]]:
     """What a network costs on a machine with all choices of mappings, but for those that others dominate."""
-    sums: set[tuple[float, int]] = {(0.0, 0)}
-    for layer in layers:
+    sums: set[tuple[float, float]] = {(0.0, 0)}
+    for layer, count in zip(layers, times or [layer.repeats for layer in layers], strict=True):
         costs = _not_dominated(every_cost(layer, priced))
-        sums = _not_dominated(
-            {(e + layer.repeats * e2, c + layer.repeats * c2) for e, c in sums for e2, c2 in costs}
-        )
+        sums = _not_dominated({(e + count * e2, c + count * c2) for e, c in sums for e2, c2 in costs})
     return sums
 
 
-def _not_dominated(costs: set[tuple[float, int]]) -> set[tuple[float, int]]:
+def every_sum_of_network(layers: Sequence[Layer], priced: Priced) -> FloatArray:
+    """Energies and cycles (n, 2) of a network with all choices of mappings, whatever dominates them."""
+    sums = np.zeros((1, 2))
+    for layer in layers:
+        costs = np.array(sorted(every_cost(layer, priced)), float).reshape(-1, 2)
+        sums = (sums[:, np.newaxis] + layer.repeats * costs).reshape(-1, 2)
+        sums = np.unique(sums, axis=0)
+    return sums
+
+
+def _not_dominated(costs: Iterable[tuple[float, float]]) -> set[tuple[float, float]]:
     kept, fewest = set(), math.inf
     for energy, cycles in sorted(costs):
         if cycles < fewest:
