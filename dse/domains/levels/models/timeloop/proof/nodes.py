@@ -12,13 +12,18 @@ from dse.domains.levels.models.timeloop.proof.components import Component
 from dse.domains.levels.models.timeloop.proof.orders import Pattern
 from dse.support.arrays import BoolArray, FloatArray, IntArray
 
+Cut = tuple[int, IntArray]
+"""Where to divide a node: a component, and of each of its chains the number of the part."""
+
 
 @dataclass(frozen=True)
 class Node:
     """`chains` of each component, by place; `bound` is the logarithm of a loss that none of it is below.
 
     `z`, `atoms` and `mixed` are where the relaxation ended. A mapping of some chains is at least as far above
-    `base` as their `over` add up to. `cut` says where to divide it: a component, and which of its chains.
+    `base` as their `over` add up to, and has to be below the target, or `goal` where `base` is related to it.
+    `by_steps` says where to divide it first; then comes the loop of `level`, if one is named, and `cut`.
+    `depth` is how often it was divided, and `steps_said` whether the last time was by steps.
     """
 
     branch: int
@@ -30,7 +35,24 @@ class Node:
     atoms: tuple[IntArray, ...]
     mixed: tuple[FloatArray, ...]
     over: tuple[FloatArray, ...]
-    cut: tuple[int, BoolArray] | None = None
+    cut: Cut | None = None
+    by_steps: Cut | None = None
+    level: int | None = None
+    goal: float | None = None
+    depth: int = 0
+    steps_said: bool = False
+
+    def room(self, target: float) -> float:
+        """By how much a mapping that is better than `target` may be above `base`."""
+        return (target if self.goal is None else self.goal) - self.base
+
+    def less(self, left: Sequence[BoolArray]) -> Node:
+        """The node with those chains that are left of each component."""
+        return replace(
+            self,
+            chains=tuple(one[here] for one, here in zip(self.chains, left, strict=True)),
+            over=tuple(one[here] for one, here in zip(self.over, left, strict=True)),
+        )
 
     @property
     def size(self) -> float:
@@ -48,18 +70,25 @@ class Found:
 
 
 def split(node: Node, components: Sequence[Component]) -> list[Node]:
-    """Two parts of a node's chains."""
-    part, left = node.cut or _widest(node, components)
+    """Parts of a node's chains."""
+    part, numbers = node.by_steps or node.cut or _widest(node, components)
     found = []
-    for kept in (left, ~left):
-        if kept.any():
-            chains = (*node.chains[:part], node.chains[part][kept], *node.chains[part + 1 :])
-            over = (*node.over[:part], node.over[part][kept], *node.over[part + 1 :])
-            found.append(replace(node, chains=chains, over=over, cut=None))
+    for number in np.unique(numbers).tolist():
+        left = [np.ones(len(places), dtype=np.bool_) for places in node.chains]
+        left[part] = numbers == number
+        found.append(
+            replace(
+                node.less(left),
+                cut=None,
+                by_steps=None,
+                steps_said=node.by_steps is not None,
+                depth=node.depth + 1,
+            )
+        )
     return found
 
 
-def _widest(node: Node, components: Sequence[Component]) -> tuple[int, BoolArray]:
+def _widest(node: Node, components: Sequence[Component]) -> Cut:
     """The component and what of it leaves less of one dim at one loop, where that is mixed the most."""
     best, cut = 0.0, None
     for part, (places, weights) in enumerate(zip(node.atoms, node.mixed, strict=True)):
@@ -74,7 +103,7 @@ def _widest(node: Node, components: Sequence[Component]) -> tuple[int, BoolArray
         if spread[column] > best:
             best, cut = float(spread[column]), (part, column, float(mean[column]))
     part, column, value = cut or _halves(node, components)
-    return part, np.log(components[part].lengths[node.chains[part], column]) <= value
+    return part, (np.log(components[part].lengths[node.chains[part], column]) > value).astype(np.int64)
 
 
 def _halves(node: Node, components: Sequence[Component]) -> tuple[int, int, float]:

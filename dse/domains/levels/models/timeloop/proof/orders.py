@@ -72,7 +72,9 @@ class Orders:
 
     def is_second(self, pattern: Pattern) -> bool:
         """Whether a pattern is left out, for the one that mirrors it: their bounds are the same."""
-        for one, other in zip(pattern, self.mirrored(pattern), strict=True):
+        for level, (one, other) in enumerate(zip(pattern, self.mirrored(pattern), strict=True)):
+            if one == OPEN and self.looped[level]:
+                return False
             if isinstance(one, First) and isinstance(other, First) and one != other:
                 return other < one
         return False
@@ -121,6 +123,21 @@ class Orders:
             if not choice.alone and self._moved(tensor, outer, dim):
                 break
         return Outside(run, None, still, known)
+
+    def unknown(self, pattern: Pattern, tensor: int, level: int) -> int | None:
+        """The innermost level outside of another's tiles of a tensor that is open, if it matters."""
+        for outer in range(level - 1, -1, -1):
+            choice = pattern[outer]
+            if not self.looped[outer] or choice == EMPTY:
+                continue
+            if choice == OPEN:
+                return outer
+            dim = choice.dims[0]
+            if tensor not in self.left[dim]:
+                return None
+            if not choice.alone and self._moved(tensor, outer, dim):
+                return None
+        return None
 
     def _moved(self, tensor: int, level: int, dim: int) -> bool:
         """Whether all dims of a level that leave other tensors in place than `dim` does move the tensor."""

@@ -16,12 +16,13 @@ from dse.core.certificate import Counts
 from dse.core.clock import Clock
 from dse.core.objective import Objective, objective_named
 from dse.domains.levels.layout import RowArray
-from dse.domains.levels.models.timeloop.proof.branch import SLACK, Branch
+from dse.domains.levels.models.timeloop.proof.branch import Branch
 from dse.domains.levels.models.timeloop.proof.components import components_of
 from dse.domains.levels.models.timeloop.proof.counts import Counts as ComponentCounts
 from dse.domains.levels.models.timeloop.proof.frontier import pack, unpack
 from dse.domains.levels.models.timeloop.proof.nodes import Found, Node, split
 from dse.domains.levels.models.timeloop.proof.orders import Pattern, orders_of
+from dse.domains.levels.models.timeloop.proof.room import SLACK
 from dse.domains.levels.models.timeloop.proof.terms import unit_of_loss
 from dse.domains.levels.models.timeloop.proof.whole import Rows
 from dse.domains.levels.problem import MachineProblem
@@ -32,8 +33,10 @@ ROUNDS = 24
 """Of the relaxation, for one node."""
 AT_ONCE = 8
 """Nodes that are settled in a round. What they have to beat is the same for all, whatever the cores."""
-MAX_LOOKED = 50_000
-"""Choices of factors up to which a node is enumerated."""
+MAX_LOOKED, MAX_LOOKED_TIGHT = 50_000, 1_000_000
+"""Choices of factors up to which a node is enumerated. Where figures are limited most are passed over."""
+LIKE = 0.005
+"""Bounds of latency that are in a range of this share are alike: of these nodes the deepest comes first."""
 PRICED_AT_ONCE = 256
 MAX_TIED = 200_000
 """Mappings equal to the best but for rounding, up to which each is priced: beyond, one of them is enough."""
@@ -67,7 +70,8 @@ class Proof:
     _objective: Objective = field(init=False)
     _unit: float = field(init=False)
     _branches: list[Branch] = field(init=False)
-    _queue: list[tuple[float, int, Node]] = field(default_factory=list)
+    _of_latency: bool = field(init=False)
+    _queue: list[tuple[tuple[float, int], int, Node]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         hertz = float(self.problem.criteria.hertz)
@@ -85,6 +89,7 @@ class Proof:
         ]
         self._rows = Rows(self.problem, self._components, orders)
         self._places = count()
+        self._of_latency = self._objective.exponents == {"latency": 1}
 
     def begin(self, clock: Clock) -> None:
         """Find a good mapping to begin with."""
@@ -110,7 +115,7 @@ class Proof:
         if self.loss == math.inf:
             return math.inf
         best = self.loss / self._unit
-        if self._objective.exponents == {"latency": 1}:
+        if self._of_latency:
             # Cycles are whole.
             return math.log(best - 1 + 1e-6) if best > 1 else -math.inf
         if best <= 0:
@@ -123,12 +128,14 @@ class Proof:
         for node in nodes:
             self._push(node)
         roots = [] if nodes else [branch.root() for branch in self._branches]
-        with ThreadPoolExecutor(cpu_count() or 1) as pool:
+        # Small nodes take Python's time, of which threads share one.
+        tight = self._branches[0].is_tight
+        with ThreadPoolExecutor(1 if tight else cpu_count() or 1) as pool:
             # Some bound is there, however short the time.
             for step in pool.map(self._settle, roots, [self.target] * len(roots)):
                 self._take(step)
             advanced = not nodes
-            while self._queue and self._queue[0][0] < self.target:
+            while self._queue and self._lowest < self.target:
                 # Every run comes some way, however short its time.
                 if clock.over and advanced:
                     self._stop()
@@ -154,12 +161,22 @@ class Proof:
         return pack([node for _, _, node in self._queue if node.bound < self.target])
 
     def _push(self, node: Node) -> None:
-        heapq.heappush(self._queue, (node.bound, next(self._places), node))
+        key = (node.bound, 0)
+        if self._of_latency:
+            key = (math.floor(node.bound / LIKE), -node.depth)
+        heapq.heappush(self._queue, (key, next(self._places), node))
+
+    @property
+    def _lowest(self) -> float:
+        """The lowest bound of the nodes that are left."""
+        if self._of_latency:
+            return min(node.bound for _, _, node in self._queue)
+        return self._queue[0][2].bound
 
     def _stop(self) -> None:
-        self.open = sum(bound < self.target for bound, _, _ in self._queue)
+        self.open = sum(node.bound < self.target for _, _, node in self._queue)
         self.ruled_out += len(self._queue) - self.open
-        self.left = math.exp(self._queue[0][0]) * self._unit
+        self.left = math.exp(self._lowest) * self._unit
 
     def _take(self, step: _Step) -> None:
         """Take in what a step came to."""
@@ -180,14 +197,17 @@ class Proof:
         if node.base == -math.inf:
             self._bound(branch, node, target, step)
             return step
-        undecided = branch.undecided(node.pattern)
-        if undecided is not None:
-            chosen = (branch.choose(node, undecided, choice) for choice in branch.orders.choices(undecided))
+        level = branch.undecided(node.pattern) if node.level is None else node.level
+        if node.by_steps is not None:
+            parts = split(node, self._components)
+        elif level is not None:
+            chosen = (branch.choose(node, level, choice) for choice in branch.orders.choices(level))
             parts = [
                 part for part in chosen if part is not None and not branch.orders.is_second(part.pattern)
             ]
         else:
-            found, step.looked = branch.whole(node, target, MAX_LOOKED)
+            most = MAX_LOOKED_TIGHT if branch.is_tight else MAX_LOOKED
+            found, step.looked = branch.whole(node, target, most)
             if found is not None:
                 step.found.append((node.pattern, found))
                 step.enumerated = True

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, cast
 from dse.core.certificate import BOUNDED, INFEASIBLE, OPTIMAL, Certificate, priced
 from dse.core.clock import Clock
 from dse.core.layer import Layer
-from dse.domains.levels.machine import TENSORS, Level, Machine
+from dse.domains.levels.machine import TENSORS, Bandwidth, Level, Machine
 from dse.domains.levels.models.timeloop.proof.bounds import GROUP, refuse
 from dse.domains.levels.models.timeloop.proof.proof import Proof
 from dse.domains.levels.problem import MachineProblem
@@ -71,7 +71,11 @@ def solve(
 @cache
 def warm() -> None:
     """Prove a first optimum: every proof after it finds its kernels loaded, and once compiled."""
-    levels = (Level("DRAM", keeps=TENSORS, fan_out=2), Level("Store", capacity=8, keeps=("O",)))
-    proof = Proof(MachineProblem(Layer.fc(2, 2), Machine("warm", levels, 1.0), "edp", "timeloop"))
-    proof.begin(Clock())
-    proof.run(Clock())
+    link = Bandwidth(shared=1)
+    levels = (
+        Level("DRAM", keeps=TENSORS, fan_out=2, bandwidth=link), Level("Store", capacity=8, keeps=("O",)),
+    )  # fmt: skip
+    for objective in ("edp", "latency", "energy where latency <= 1"):
+        proof = Proof(MachineProblem(Layer.fc(2, 2), Machine("warm", levels, 1.0), objective, "timeloop"))
+        proof.begin(Clock())
+        proof.run(Clock())

@@ -50,6 +50,7 @@ class Tables:
         ]
         self._outsides: dict[Pattern, list[Outside]] = {}
         self._places: dict[object, list[int]] = {}
+        self._written: dict[tuple[Pattern, int], IntArray] = {}
         self._counting = RLock()
 
     def write(self, pattern: Pattern, component: int, chains: IntArray, found: FloatArray) -> None:
@@ -58,13 +59,20 @@ class Tables:
         """
         # Threads that count at the same time would keep the same count twice.
         with self._counting:
-            if pattern not in self._outsides:
-                self._outsides[pattern] = [self._orders.outside(pattern, *delivery) for delivery in self._of]
-            places = self._always[component].copy()
-            for delivery, outside in zip(self._of, self._outsides[pattern], strict=True):
-                places[self._of[delivery]] = self._delivered(component, delivery, outside)
+            if (pattern, component) not in self._written:
+                self._written[pattern, component] = self._columns(pattern, component)
+            places = self._written[pattern, component]
             columns = self._stores[component].columns
         load_kernels(KERNEL).gather(columns, places, chains, found)
+
+    def _columns(self, pattern: Pattern, component: int) -> IntArray:
+        """Where in the component's store what it contributes under a pattern is."""
+        if pattern not in self._outsides:
+            self._outsides[pattern] = [self._orders.outside(pattern, *delivery) for delivery in self._of]
+        places: IntArray = self._always[component].copy()
+        for delivery, outside in zip(self._of, self._outsides[pattern], strict=True):
+            places[self._of[delivery]] = self._delivered(component, delivery, outside)
+        return places
 
     def _delivered(self, component: int, delivery: tuple[int, int], outside: Outside) -> list[int]:
         """The columns of the terms with a delivery."""
