@@ -12,12 +12,15 @@ from dse.core.domains import domain_of, make_problem
 from dse.core.layer import Layer
 from dse.domains.codesign.reading import read_space, space_from_dict
 from dse.domains.codesign.space import HardwareSpace
-from dse.optimum.codesign.workload import by_shares, together, workload_of
+from dse.optimum.codesign.workload import Workload, by_shares, together, workload_of
 from dse.support.errors import InputError
 from dse.support.validation import positive_number, whole_number
 
 if TYPE_CHECKING:
+    from dse.core.objective import Objective
     from dse.optimum.codesign.branch import State
+    from dse.optimum.codesign.caps import Caps
+    from dse.optimum.codesign.result import Codesign
     from dse.search.evaluator import Observer
 
 __all__ = ["by_shares", "codesign", "together"]
@@ -63,12 +66,9 @@ def codesign(
     whose mappings the searcher `inner` finds with `inner_budget` pricings of each layer, or `certify` proves
     (see `dse.optimum.codesign.searched`). A search with `out`, a folder, goes on there.
     """
-    from dse.optimum.codesign.branch import Search
-    from dse.optimum.codesign.capped import CappedSearch
     from dse.optimum.codesign.caps import caps_of
+    from dse.optimum.codesign.kept import Kept
     from dse.optimum.codesign.networks import network_objective
-    from dse.optimum.codesign.proving import prover
-    from dse.optimum.codesign.result import result_of
 
     if time_limit is not None:
         positive_number(time_limit, "time_limit")
@@ -100,6 +100,33 @@ def codesign(
             observers=observers,
             out=None if out is None else Path(out),
         )
+    kept = Kept(work, space, wanted.name, caps.to_dict(), cache)
+    found = kept.load()
+    if found is None:
+        found = _prove(
+            work, space, wanted, caps, observe, workers=workers, cache=cache, time_limit=time_limit
+        )
+        kept.store(found)
+    return found
+
+
+def _prove(
+    work: Workload,
+    space: HardwareSpace,
+    objective: Objective,
+    caps: Caps,
+    observe: Callable[[State], None],
+    *,
+    workers: int,
+    cache: bool | str | Path,
+    time_limit: float | None,
+) -> Codesign:
+    """What `codesign` proves, where it is not kept."""
+    from dse.optimum.codesign.branch import Search
+    from dse.optimum.codesign.capped import CappedSearch
+    from dse.optimum.codesign.proving import prover
+    from dse.optimum.codesign.result import result_of
+
     refuse(work.layers, space)
     clock = Clock(time_limit)
     with prover(workers, cache, proof_seconds(space, clock)) as prove:
@@ -107,7 +134,7 @@ def codesign(
         given |= {"hurried": time_limit is not None}
         if caps:
             given |= {"caps": caps, "cache": cache, "clock": clock}
-        search = (CappedSearch if caps else Search)(space, work.layers, wanted, prove, observe, **given)
+        search = (CappedSearch if caps else Search)(space, work.layers, objective, prove, observe, **given)
         try:
             search.run(lambda: clock.over)
         except KeyboardInterrupt:

@@ -50,8 +50,10 @@ class Codesign:
 
     @property
     def ended(self) -> bool:
-        """Whether every box is settled: what is open then, no more time would settle."""
-        return all("lines" in box or "limit" in box for box in self.certificate["boxes"])
+        """Whether no box is open below the best: what is between then, no more time would settle."""
+        best = math.inf if self.best is None else self.best["value"] * (1 - EQUAL)
+        boxes = self.certificate["boxes"]
+        return all("lines" in box or "limit" in box or box["bound"] >= best for box in boxes)
 
     @property
     def gap(self) -> float:

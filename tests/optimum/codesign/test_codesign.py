@@ -183,11 +183,11 @@ def assert_what_is_proven_counts(space: HardwareSpace, proofs_in_time: int, cach
     assert sum(found.space.count(one["box"]) for one in found.certificate["boxes"]) == found.space.machines
 
 
-def test_ctrl_c_ends_with_the_best_so_far(proofs: Path) -> None:
+def test_ctrl_c_ends_with_the_best_so_far(tmp_path: Path) -> None:
     def interrupt(state: Any) -> None:
         raise KeyboardInterrupt
 
-    found = dse.codesign(LAYERS, small(), "edp", cache=proofs, observe=interrupt)
+    found = dse.codesign(LAYERS, small(), "edp", cache=tmp_path, observe=interrupt)
     assert found.interrupted
     assert found.status == "bounded"
     assert found.best is not None

@@ -1,0 +1,123 @@
+"""Results of co-design kept on disk, one file a question, beside the certificates of layers.
+
+A result holds for the code that wrote it only: all of proofs, of cost models, and of what spaces mean. It is
+kept with a digest, so that what is read is what was written; whatever is wrong with it, it is proven again.
+`--verify` checks one that is read like any other.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict
+from functools import cache as memoised
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from dse.domains.codesign.space import HardwareSpace
+from dse.optimum.cache import digest_of, user_folder
+from dse.optimum.codesign.workload import Workload
+from dse.support import strict_json
+from dse.support.errors import StorageError
+from dse.support.files import make_folder, read_text, write_whole
+
+if TYPE_CHECKING:
+    from dse.optimum.codesign.result import Codesign
+
+FOLDERS = ("core", "domains", "optimum", "support")
+FIGURES = ("status", "lower_bound", "best", "boxes", "machines_excluded", "proofs", "certificate")
+
+
+class Kept:
+    """Where the result of a question is kept; nowhere with `cache` False, or under a user's own model."""
+
+    def __init__(
+        self,
+        work: Workload,
+        space: HardwareSpace,
+        objective: str,
+        caps: Mapping[str, float],
+        cache: bool | str | Path,
+    ) -> None:
+        self._begun = perf_counter()
+        self._work, self._space, self._objective, self._caps = work, space, objective, dict(caps)
+        self._must = cache is not True
+        ours = type(space.model).__module__.startswith("dse.")
+        self._folder = user_folder() if cache is True else Path(cache) if cache and ours else None
+        self._folder = self._folder if ours else None
+
+    @property
+    def _path(self) -> Path:
+        question = {
+            "space": self._space.written() | {"name": self._space.name},
+            "network": self._work.name,
+            "layers": [layer.to_dict() | {"repeats": layer.repeats} for layer in self._work.layers],
+            "times": self._work.times,
+            "parts": [asdict(part) for part in self._work.parts],
+            "objective": self._objective,
+            "caps": self._caps,
+        }
+        assert self._folder is not None
+        return self._folder / f"codesign-{digest_of(question)}.json"
+
+    def load(self) -> Codesign | None:
+        """The result, if it is kept and whole."""
+        from dse.optimum.codesign.result import Codesign
+
+        if self._folder is None or not self._path.is_file():
+            return None
+        try:
+            kept = strict_json.parse(read_text(str(self._path), "result"), "result")
+            if not isinstance(kept, dict) or kept.get("code") != code_version():
+                return None
+            found = kept.get("result")
+            if kept.get("digest") != digest_of(found) or not isinstance(found, dict):
+                return None
+        except (OSError, ValueError):
+            return None
+        if found["lower_bound"] is None:
+            found["lower_bound"] = found["certificate"]["lower_bound"] = math.inf
+        return Codesign(
+            network=self._work.name,
+            objective=self._objective,
+            space=self._space,
+            layers=self._work.layers,
+            times=self._work.times,
+            caps=self._caps,
+            proofs_kept=found["proofs"],
+            cpu_seconds=0.0,
+            seconds=perf_counter() - self._begun,
+            interrupted=False,
+            **{name: found[name] for name in FIGURES},
+        )
+
+    def store(self, found: Codesign) -> None:
+        """Keep a result that more time would not change. StorageError where a folder was named and fails."""
+        if self._folder is None or found.interrupted or not found.ended:
+            return
+        entry = {name: getattr(found, name) for name in FIGURES}
+        if found.lower_bound == math.inf:
+            # JSON has no inf.
+            entry |= {"lower_bound": None, "certificate": {**found.certificate, "lower_bound": None}}
+        # As it is read again: keys are text, tuples are lists.
+        entry = json.loads(json.dumps(entry))
+        kept = {"code": code_version(), "digest": digest_of(entry), "result": entry}
+        try:
+            make_folder(self._folder)
+            write_whole(self._path, json.dumps(kept, allow_nan=False), "result")
+        except StorageError:
+            if self._must:
+                raise
+
+
+@memoised
+def code_version() -> str:
+    """SHA-256 of all code that a result depends on."""
+    home, digest = Path(__file__).parents[2], hashlib.sha256()
+    for folder in FOLDERS:
+        for source in sorted((home / folder).rglob("*.py")):
+            digest.update(source.read_bytes())
+    return digest.hexdigest()
