@@ -67,7 +67,7 @@ class BoxBounds:
     problem: Problem
     kernels: Any
 
-    rounds: ClassVar[Rounds] = Rounds(first=1, most=64, blocks=2, part=1)
+    rounds: ClassVar[Rounds] = Rounds(first=1, most=8, blocks=2, part=1)
     # They are found again by a check.
     lists_solved: ClassVar[bool] = False
     # Where no tiles fit, no group has a bound.

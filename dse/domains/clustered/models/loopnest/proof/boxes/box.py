@@ -139,12 +139,15 @@ def bound_box(
     dram, link = known[8], known[9]
     written, work, steps, last = params[LINK_OUTPUT], params[FILTER], 1, params[FILTER]
     first_inputs, first_weights = params[OF_INPUT], params[OF_WEIGHTS]
-    final = params[FILTER]
+    final, sent = params[FILTER], params[OF_OUTPUT]
     last_inputs, last_weights, last_outputs = params[OF_INPUT], params[OF_WEIGHTS], params[OF_OUTPUT]
     for dim in range(4):
         if dim != C or params[DEPTHWISE] == 1:
             written *= dims[dim, LAST_SPAN]
             last_outputs *= dims[dim, LAST_SPAN]
+            # The last inner step has all of a dim that has but one, and an index of others.
+            if dims[dim, CAN_MOVE] == 0:
+                sent *= dims[dim, LAST_SPAN]
         work *= dims[dim, SERIAL]
         steps *= dims[dim, OUTER_STEPS]
         last *= dims[dim, LAST_SERIAL]
@@ -157,7 +160,7 @@ def bound_box(
             first_weights *= dims[dim, FIRST]
             last_weights *= dims[dim, LAST_SPAN]
     noc, offchip, latency = params[NOC], params[OFFCHIP], params[LATENCY]
-    ends = cycles_of(first_inputs + first_weights, noc) + 1
+    ends = cycles_of(first_inputs + first_weights, noc) + cycles_of(sent, noc)
     link_ends = cycles_of(inputs + weights, offchip) + cycles_of(written, offchip)
     waits = (steps - 1) * latency
     busy = ends + cycles_of(work, params[LANES])
