@@ -44,11 +44,19 @@ class Incumbent:
 
 @dataclass(frozen=True)
 class Solved:
-    """A group whose inner problem was solved: outer tiles of K C Y X, cluster size, fewest inner cycles."""
+    """A group whose inner problem was solved: outer tiles of K C Y X, cluster size, fewest inner cycles.
+
+    Where limits ask for busy PEs, it was solved for an outer `parallel` dim; with none so busy 0 cycles.
+    """
 
     tiles: tuple[int, ...]
     cluster: int
     cycles: int
+    parallel: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The group as plain data."""
+        return {name: value for name, value in asdict(self).items() if value != ""}
 
 
 @dataclass(frozen=True)
@@ -168,6 +176,7 @@ class Certificate:
             "cost_model": problem.model_spec,
             "tiles": problem.options["tiles"],
             "fixed": problem.space.fixed,
+            **{name: value for name, value in problem.options.items() if name == "limits"},
             "status": self.status,
             "lower_bound": _finite(self.lower_bound),
             "gap": _finite(self.gap),
@@ -180,7 +189,7 @@ class Certificate:
                 "earlier_seconds": self.earlier_seconds,
                 "settled": self.settled,
                 "cached": self.cached,
-                "solved_groups": [asdict(group) for group in self.solved],
+                "solved_groups": [group.to_dict() for group in self.solved],
             },
         }
 
@@ -267,7 +276,7 @@ def from_dict(data: object, problem: AnyProblem) -> Certificate:
             lower_bound=math.inf if entry["lower_bound"] is None else entry["lower_bound"],
             best=best,
             solved=tuple(
-                Solved(tuple(group["tiles"]), group["cluster"], group["cycles"])
+                Solved(tuple(group["tiles"]), group["cluster"], group["cycles"], group.get("parallel", ""))
                 for group in about["solved_groups"]
             ),
             counts=Counts(**{item.name: about[item.name] for item in fields(Counts)}),

@@ -43,6 +43,7 @@ class Reason(IntEnum):
     TOO_NARROW = 38
     AREA_TOO_LARGE = 39
     OVER_CAP = 40
+    BEYOND_LIMIT = 41
 
     @property
     def text(self) -> str:
@@ -91,6 +92,7 @@ _TEXT = {
     Reason.BELOW_SERIAL_FLOOR: "fewer cycles than the busiest PE has steps",
     Reason.AREA_TOO_LARGE: "what the mapping needs is larger than the area budget",
     Reason.OVER_CAP: "a figure is above the objective's cap",
+    Reason.BEYOND_LIMIT: "a limit of yours on the use of buffers or PEs is broken",
     Reason.LEVEL_TOO_SMALL: "a level is too small",
     Reason.TOO_NARROW: "a level spreads over fewer instances than are asked for",
 }
@@ -108,6 +110,7 @@ _MEANING = {
     Reason.BELOW_SERIAL_FLOOR: "fewer cycles than the busiest PE has steps, one a cycle, however many "
     "others idle: the model is to be doubted, and not the mapping",
     Reason.AREA_TOO_LARGE: "the PEs and buffers that the mapping needs exceed --budget-area",
+    Reason.BEYOND_LIMIT: "--limit leaves less of a buffer than the mapping needs, or asks for more busy PEs",
     Reason.LEVEL_TOO_SMALL: "what a level of the machine keeps exceeds its capacity",
     Reason.TOO_NARROW: "--fix asks for more instances at work than the mapping uses",
 }

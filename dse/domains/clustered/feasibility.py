@@ -117,10 +117,12 @@ class FeasibilityRules:
             stacklevel=2,
         )
 
-    def serial_floors(self, rows: IntArray) -> IntArray:
-        """The serial floor of each of n mappings, in cycles."""
+    def serial_floors(self, rows: IntArray, machines: IntArray | None = None) -> IntArray:
+        """The serial floor of each of n mappings, in cycles; `machines` are those that they are for."""
         floors = np.empty(len(rows), np.int64)
-        self._kernel.serial_floors(rows, self._params, floors)
+        self._kernel.serial_floors(
+            rows, self._params if machines is None else self._params_of(machines), floors
+        )
         return floors
 
     def explain(self, row: IntArray, costs: CostBatch) -> str:

@@ -17,11 +17,12 @@ from dse.core.dim_names import naming_line
 from dse.core.evaluations import Criteria, Evaluations
 from dse.core.figures import BUFFERS, CostBatch
 from dse.core.layer import Layer
+from dse.core.limits import read_limits, words_of
 from dse.core.objective import canonical_objective, objectives_under, parse_objectives
-from dse.core.reasons import Reason
 from dse.domains.clustered.accelerator import Accelerator, figure_column
 from dse.domains.clustered.cases import case_line
 from dse.domains.clustered.cost_model import CostModel, PriceRows
+from dse.domains.clustered.limits import FIGURES, MM2, Use, refusals
 from dse.domains.clustered.mapping import Mapping, MappingBatch
 from dse.domains.clustered.models.outside.adapter import adapted
 from dse.domains.clustered.space.mapping_space import SPACE, MappingSpace, SpaceField
@@ -37,10 +38,6 @@ if TYPE_CHECKING:
     from dse.core.evaluation import Evaluation
     from dse.core.explanation import Explanation
     from dse.domains.clustered.feasibility import FeasibilityRules
-
-
-MM2 = {"mm2": 1.0, "um2": 1e-6}
-"""Square millimetres in each unit of area that a cost model may have."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +60,8 @@ class Problem:
     layer and accelerator: the mappings to choose from, as vectors of genes."""
     area_budget: float | None = None
     """In mm2: a mapping that needs PEs and buffers of more area is not feasible."""
+    limits: str | Sequence[str] = ()
+    """Such as `l2_use <= 0.8`, see `dse.domains.clustered.limits`: what breaks one is not feasible."""
 
     templates: ClassVar[tuple[str, ...]] = tuple(TEMPLATES)
     """The known dataflows that can be fitted to it."""
@@ -72,6 +71,7 @@ class Problem:
     def __post_init__(self) -> None:
         object.__setattr__(self, "objective", canonical_objective(self.objective))
         object.__setattr__(self, "fixed", dict(self.fixed))
+        object.__setattr__(self, "limits", words_of(read_limits(self.limits, FIGURES)))
         if isinstance(self.accelerator, Accelerator):
             object.__setattr__(self, "accelerator", self.accelerator.of_widths(self.layer.bits))
         # The space and the model are made now, so that what is wrong with them is said now.
@@ -141,9 +141,7 @@ class Problem:
 
     @cached_property
     def _on_nearest(self) -> Problem:
-        """The problem on its accelerator, or, where genes say what the hardware is, on the nearest of the
-        space: a mapping that comes without hardware is for this one.
-        """
+        """Itself, or, where genes say the hardware, on the nearest: mappings without any are for that."""
         nearest = self.space.nearest
         return self if nearest == self.accelerator else replace(self, accelerator=nearest)
 
@@ -166,14 +164,9 @@ class Problem:
 
     def explain(self, mapping: Mapping) -> str:
         """Why the mapping is not feasible, with figures ("L1 needs 4096 of 512 elements"), or "feasible"."""
-        rows = MappingBatch.of([mapping]).rows
-        costs = self._price_rows(rows)
-        needed = self.evaluate(mapping)
-        if needed.reason[0] == Reason.AREA_TOO_LARGE:
-            area = needed.area[0] * MM2[self.model.units["area"]]
-            return f"the mapping needs {area:.6g} of {self.area_budget:g} mm2"
-        refused = "" if costs.valid[0] else self.model.refusal(self.priced_layer, self.accelerator, mapping)
-        return refused or self._rules.explain(rows[0], costs)
+        from dse.domains.clustered.evaluation import explain
+
+        return explain(self, mapping)
 
     def explanation(self, mapping: Mapping | None) -> Explanation:
         """Why a mapping, or with None every mapping, is not feasible, and the smallest change that helps."""
@@ -183,13 +176,11 @@ class Problem:
 
     def find_mapping(self, name: str) -> Mapping:
         """The template of that name, or the mapping in a file: JSON, MAESTRO's text, Timeloop's YAML."""
-        from dse.domains.clustered.formats.registry import names_file, read_mapping
+        from dse.domains.clustered.formats.registry import mapping_in_file
 
         if name in TEMPLATES:
             return self.template(name)
-        if not names_file(name):
-            raise unknown("mapping", name, TEMPLATES, "the templates (or name a .json, .m or .yaml file)")
-        return read_mapping(name, self.layer, self.accelerator)
+        return mapping_in_file(name, self.layer, self.accelerator, self.templates)
 
     def export(self, kind: str, mapping: Mapping, folder: Path) -> tuple[list[Path], list[str]]:
         """Write a mapping in a format into the folder: the files, and what the format has no words for."""
@@ -220,12 +211,13 @@ class Problem:
 
     @property
     def options(self) -> dict[str, Any]:
-        """What shapes the space, as plain data: `tiles`, `fixed`, and `parts` and `area_budget` if given."""
+        """What shapes the space, as plain data: see `AnyProblem`."""
         return {
             "tiles": self.tiles,
             "fixed": dict(self.fixed),
             **({} if self.parts.name == "default" else {"parts": self.parts.to_dict()}),
             **({} if self.area_budget is None else {"area_budget": self.area_budget}),
+            **({"limits": list(self.limits)} if self.limits else {}),
         }
 
     def nest(self, mapping: Mapping) -> str:
@@ -274,6 +266,7 @@ class Problem:
             "cost_model": self.model.identity,
             **({"area": "of what the mapping needs"} if self._needs_area else {}),
             **({} if self.area_budget is None else {"area_budget": self.area_budget}),
+            **({"limits": list(self.limits)} if self.limits else {}),
         }
 
     @property
@@ -282,17 +275,17 @@ class Problem:
         return digest(self.identity)
 
     def _priced(self, batch: MappingBatch) -> Evaluations:
-        return self.judged(batch, self._price_rows(batch.rows, batch.machines))
+        return self.judged(batch, self.price_rows(batch.rows, batch.machines))
 
     def judged(self, batch: MappingBatch, costs: CostBatch) -> Evaluations:
         """The losses of a batch that costs so much, and why some of it is not feasible."""
         rows, machines = batch.rows, batch.machines
         if self._needs_area:
             costs = replace(costs, area=self.needed_area(batch, costs))
-        losses, reasons = self._rules.judge(rows, costs, machines)
-        if self.area_budget is not None:
-            beyond = (reasons == 0) & (costs.area * MM2[self.model.units["area"]] > self.area_budget)
-            losses[beyond], reasons[beyond] = np.inf, Reason.AREA_TOO_LARGE
+        losses, reasons = self.rules.judge(rows, costs, machines)
+        for reason, refused in refusals(self, batch, costs):
+            refused &= reasons == 0
+            losses[refused], reasons[refused] = np.inf, reason
         columns: list[Any] = [*costs.values(), losses, reasons, self._criteria_on(machines)]
         return Evaluations(*columns)
 
@@ -311,7 +304,7 @@ class Problem:
     @cached_property
     def criteria(self) -> Criteria:
         """What figures are judged by."""
-        capacities = np.array([getattr(self.accelerator, name) for name in BUFFERS], np.int64)
+        capacities = np.array(self.use.room, np.int64)
         capacities.setflags(write=False)
         own = None if self._shares_criteria else self._criteria_of
         return Criteria(self.objective, self.accelerator.hertz, capacities, own)
@@ -328,13 +321,19 @@ class Problem:
         """What figures are judged by on the machines (n, figures) of n points."""
         if machines is None or self._shares_criteria:
             return self.criteria
-        capacities = np.stack([figure_column(machines, name) for name in BUFFERS], axis=1)
+        capacities = self.use.rooms(machines)
         clocked = "clock_ghz" in self.parts.figures
         hertz = figure_column(machines, "clock_ghz") * 1e9 if clocked else self.criteria.hertz
         return Criteria(self.objective, hertz, capacities)
 
     @cached_property
-    def _price_rows(self) -> PriceRows:
+    def use(self) -> Use:
+        """What the limits leave of the accelerator."""
+        return Use(read_limits(self.limits, FIGURES), self.layer, self.accelerator)
+
+    @cached_property
+    def price_rows(self) -> PriceRows:
+        """What rows of mappings cost, before they are judged."""
         return self.model.prepared(self.priced_layer, self.accelerator)
 
     @property
@@ -343,8 +342,9 @@ class Problem:
         return self.layer if self.model.prices_strides else self.layer.lowered()
 
     @cached_property
-    def _rules(self) -> FeasibilityRules:
+    def rules(self) -> FeasibilityRules:
+        """What else is not feasible, whatever the limits."""
         from dse.domains.clustered.feasibility import FeasibilityRules
 
-        trusted = "" if self.model.refuses_below_floors else self.model.name
+        trusted = self.model.name * (not self.model.refuses_below_floors)
         return FeasibilityRules(self.layer, self.accelerator, self.objective, trusted)

@@ -66,6 +66,8 @@ def explain(problem: MachineProblem, mapping: HierarchyMapping) -> str:
     reason = Reason(int(problem.price_rows(rows).reason[0]))
     words, wide = (figures[0].tolist() for figures in problem.space.measure(rows))
     levels, unit = problem.accelerator.levels, problem.accelerator.unit
+    if reason is Reason.BEYOND_LIMIT:
+        return problem.use.why(words, wide)
     for place, level in enumerate(levels):
         least = int(problem.space.least_spread[place])
         if reason is Reason.LEVEL_TOO_SMALL and words[place] > (level.capacity or words[place]):

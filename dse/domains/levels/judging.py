@@ -12,11 +12,40 @@ import numpy as np
 from dse.core.evaluations import Criteria
 from dse.core.figures import CostBatch
 from dse.core.layer import Layer
+from dse.core.objective import parse_objectives
+from dse.core.reasons import Reason
 from dse.domains.levels.cost_model import LevelsCostModel
 from dse.domains.levels.layout import RowArray
+from dse.domains.levels.limits import LevelsUse
+from dse.domains.levels.space.limits import Limits
 from dse.domains.levels.space.open_space import OpenSpace
 from dse.domains.levels.space.opened import SIZE
-from dse.support.arrays import IntArray
+from dse.support.arrays import CodeArray, IntArray
+from dse.support.errors import InputError
+
+FIGURES = ("latency", "energy")
+"""What there is to minimise: no model of hierarchies says anything of area or power."""
+
+
+def refuse_objectives(objective: str, model: str) -> None:
+    """InputError for an objective of other figures than the model's."""
+    for one in parse_objectives(objective):
+        lacking = [figure for figure in one.figures if figure not in FIGURES]
+        if lacking:
+            raise InputError(
+                f"objective {one.name!r} has no figures under cost model {model!r}, which says nothing of "
+                f"{lacking[0]}; expected {' or '.join(FIGURES)}, or a product of their powers such as 'edp'"
+            )
+
+
+def misfits(reasons: CodeArray, words: IntArray, wide: IntArray, limits: Limits, use: LevelsUse) -> CodeArray:
+    """The reasons (n,), and where there is none yet, why what levels hold and spread over does not fit."""
+    found = reasons.copy()
+    found[(found == 0) & (words > limits.words).any(axis=1)] = Reason.LEVEL_TOO_SMALL
+    found[(found == 0) & (wide < limits.least).any(axis=1)] = Reason.TOO_NARROW
+    if use.limits:
+        found[(found == 0) & use.broken(words, wide, limits)] = Reason.BEYOND_LIMIT
+    return found
 
 
 def criteria_of(objective: str, hertz: float, capacities: IntArray, *, each: bool = False) -> Criteria:

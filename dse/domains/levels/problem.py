@@ -20,12 +20,14 @@ from dse.core.explanation import Explanation
 from dse.core.figures import CostBatch
 from dse.core.hardware import FIGURE_PREFIX
 from dse.core.layer import Layer
+from dse.core.limits import read_limits, words_of
 from dse.core.objective import canonical_objective, parse_objectives
 from dse.core.reasons import Reason
 from dse.domains.levels.cases import machine_case
 from dse.domains.levels.cost_model import LevelsCostModel, PriceRows
-from dse.domains.levels.judging import PriceEach, criteria_of, needs_of
+from dse.domains.levels.judging import PriceEach, criteria_of, misfits, needs_of, refuse_objectives
 from dse.domains.levels.layout import RowArray
+from dse.domains.levels.limits import LevelsUse, figures_of
 from dse.domains.levels.machine import Machine
 from dse.domains.levels.mapping import HierarchyMapping, read_mapping
 from dse.domains.levels.nest import machine_nest
@@ -39,9 +41,6 @@ from dse.support.arrays import IntArray
 from dse.support.errors import InputError, shorten, unknown
 from dse.support.hashing import digest
 from dse.support.validation import keys
-
-FIGURES = ("latency", "energy")
-"""What there is to minimise: no model of hierarchies says anything of area or power."""
 
 AT_ONCE = 1024
 """Points that are priced at a time: so many rows, a kilobyte each for nine levels, stay in a core's cache."""
@@ -66,6 +65,8 @@ class MachineProblem:
     parts: Any = NOTHING
     """The figures of the machine that are genes: given as `read_opened` reads them, kept as Opened."""
     area_budget: float | None = None
+    limits: str | Sequence[str] = ()
+    """Texts such as `Buffer_use <= 0.5`, see `dse.domains.levels.limits`: what else is not feasible."""
 
     templates: ClassVar[tuple[str, ...]] = ()
     """Known dataflows are of two levels."""
@@ -83,24 +84,20 @@ class MachineProblem:
         if self.area_budget is not None:
             raise InputError(f"cost model {self.model.name!r} says nothing of area, which has a budget")
         object.__setattr__(self, "objective", canonical_objective(self.objective))
-        self._refuse_objectives()
+        refuse_objectives(self.objective, self.model.name)
         object.__setattr__(self, "fixed", dict(self.fixed))
+        object.__setattr__(self, "limits", words_of(self.use.limits))
         # The space and the model are made now, so that what is wrong with them is said now.
         _ = self.space, self.model
-
-    def _refuse_objectives(self) -> None:
-        for one in parse_objectives(self.objective):
-            lacking = [figure for figure in one.figures if figure not in FIGURES]
-            if lacking:
-                raise InputError(
-                    f"objective {one.name!r} has no figures under cost model {self.model.name!r}, which says "
-                    f"nothing of {lacking[0]}; expected {' or '.join(FIGURES)}, or a "
-                    "product of their powers such as 'edp'"
-                )
 
     def __reduce__(self) -> tuple[Any, ...]:
         # What is derived (the space, compiled functions) is made again in the other process.
         return MachineProblem, tuple(getattr(self, item.name) for item in fields(self))
+
+    @cached_property
+    def use(self) -> LevelsUse:
+        """What the limits leave of the machine."""
+        return LevelsUse(read_limits(self.limits, figures_of(self.accelerator)), self.accelerator)
 
     @cached_property
     def space(self) -> HierarchySpace:
@@ -138,7 +135,8 @@ class MachineProblem:
     def options(self) -> dict[str, Any]:
         """What shapes the space, as plain data."""
         parts = {"parts": self.parts.to_dict()} if self.parts.choices else {}
-        return {"tiles": self.tiles, "fixed": dict(self.fixed), **parts}
+        limits = {"limits": list(self.limits)} if self.limits else {}
+        return {"tiles": self.tiles, "fixed": dict(self.fixed), **parts, **limits}
 
     @property
     def fingerprint(self) -> str:
@@ -268,6 +266,7 @@ class MachineProblem:
             "space": self.space.identity,
             "objective": self.objective,
             "cost_model": self.model_spec,
+            **({"limits": list(self.limits)} if self.limits else {}),
         }
 
     @cached_property
@@ -319,12 +318,8 @@ class MachineProblem:
         opened = bool(self.parts.choices)
         costs: CostBatch = self._price_open(rows, choices) if opened else self._price_machine(rows)
         words, wide = self.space.measure(rows)
-        reasons = costs.reason.copy()
+        reasons = misfits(costs.reason, words, wide, self.space.limits(choices), self.use)
         held, capacities = words.T[self._limited].T, self._capacities(choices)
-        overfull = (held > capacities).any(axis=1)
-        narrow = (wide < self.space.limits(choices).least).any(axis=1)
-        reasons[(reasons == 0) & overfull] = Reason.LEVEL_TOO_SMALL
-        reasons[(reasons == 0) & narrow] = Reason.TOO_NARROW
         losses = self._losses(costs)
         reasons[(reasons == 0) & np.isinf(losses)] = Reason.OVER_CAP
         inner, outer = needs_of(held, capacities)

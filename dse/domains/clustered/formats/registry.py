@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os.path
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -92,6 +92,15 @@ def export(
 def names_file(name: str) -> bool:
     """Whether a name is that of a file with a mapping, by its end or because it is there."""
     return Path(name).suffix in SUFFIXES or os.path.exists(name)
+
+
+def mapping_in_file(
+    name: str, layer: Layer, accelerator: Accelerator, templates: Iterable[str]
+) -> DataflowMapping:
+    """The mapping in the file of that name; InputError for no name of one, nor of a template."""
+    if not names_file(name):
+        raise unknown("mapping", name, templates, "the templates (or name a .json, .m or .yaml file)")
+    return read_mapping(name, layer, accelerator)
 
 
 def read_mapping(path: str, layer: Layer, accelerator: Accelerator) -> DataflowMapping:

@@ -110,6 +110,7 @@ class Bounds(Protocol):
 
     `nothing_fits` says that no mapping fits in the buffers. `lists_solved` says that a certificate names the
     groups that were solved; otherwise a check finds them itself, as those that their bound does not rule out.
+    `limits`, if it is there, are the figures of `dse.domains.clustered.limits` whose limits are kept to.
     Methods may be called from several threads.
     """
 

@@ -8,7 +8,7 @@ from typing import cast
 from dse.core.objective import objective_named, refuse_several
 from dse.core.proofs import proof_module
 from dse.domains.clustered.problem import Problem
-from dse.domains.clustered.proof.bounds import Certifier
+from dse.domains.clustered.proof.bounds import Bounds, Certifier
 from dse.domains.clustered.space.parts import SPACES
 from dse.support.errors import InputError
 
@@ -37,3 +37,15 @@ def refuse(problem: Problem) -> None:
         import_module("dse.domains.clustered.proof.floor").refuse_floor(problem)
     else:
         certifier.refuse(problem)
+
+
+def refuse_limits(problem: Problem, bounds: Bounds) -> None:
+    """InputError for limits that a cost model's own bounds know nothing of."""
+    known = getattr(bounds, "limits", ())
+    for figure, limit in problem.use.limits.items():
+        if figure not in known:
+            able = " and ".join(known) or "without limits"
+            raise InputError(
+                f"under cost model {problem.model.name!r} no optimum can be proven where {limit}; its proofs "
+                f"are {'of ' * bool(known)}{able}"
+            )

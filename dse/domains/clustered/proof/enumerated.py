@@ -18,6 +18,7 @@ import numpy as np
 
 from dse.core.objective import Objective, objective_named
 from dse.core.reasons import Reason
+from dse.domains.clustered.limits import FIGURES as LIMITED
 from dse.domains.clustered.mapping import (
     CLUSTER,
     COLUMNS,
@@ -112,6 +113,7 @@ class EnumeratedBounds:
     rounds: ClassVar[Rounds] = Rounds(first=8, most=8, blocks=1)
     lists_solved: ClassVar[bool] = False
     nothing_fits: ClassVar[bool] = False
+    limits: ClassVar[tuple[str, ...]] = tuple(LIMITED)
 
     @cached_property
     def _objective(self) -> Objective:

@@ -38,7 +38,12 @@ from dse.domains.clustered.accelerator import Accelerator
 from dse.domains.clustered.mapping import Level, Mapping
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof.bounds import Bounds, Choice, Groups, Solution, Value, Winner
-from dse.domains.clustered.proof.certifiers import certifier_of, has_floor_only, refuse
+from dse.domains.clustered.proof.certifiers import (
+    certifier_of,
+    has_floor_only,
+    refuse,
+    refuse_limits,
+)
 from dse.domains.clustered.proof.descent import good_mapping
 from dse.domains.clustered.space.genes import LEVELS, MAPPED_DIMS, ORDERS
 from dse.support.arrays import FloatArray
@@ -72,6 +77,7 @@ def solve(
         raise InputError("the solver takes the default space only, and not the area that a mapping needs")
     warm(problem.model.name, problem.tiles)
     bounds = certifier_of(problem).make_bounds(problem)
+    refuse_limits(problem, bounds)
     bounded = bound_groups(bounds, clock, threads)
     if known and known.settled and not bounded.complete:
         # Which groups are settled is known by their place in the order of all.
@@ -240,7 +246,8 @@ def solve_groups(bounds: Bounds, bounded: Bounded, clock: Clock, threads: int, f
                     return found
                 first = min(first + size, len(queue))
         size = min(2 * size, bounds.rounds.most)
-    found.solved = len(found.listed) if bounds.lists_solved else _count_below(queue, found.value)
+    listed = {(one.tiles, one.cluster) for one in found.listed}
+    found.solved = len(listed) if bounds.lists_solved else _count_below(queue, found.value)
     return found
 
 

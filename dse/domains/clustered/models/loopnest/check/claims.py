@@ -23,6 +23,7 @@ from dse.domains.clustered.check.enumeration import (
     inner_cuts,
     smallest_tiles,
 )
+from dse.domains.clustered.check.limits import limit_checks, room_of
 from dse.domains.clustered.mapping import (
     CLUSTER,
     COLUMNS,
@@ -49,14 +50,15 @@ Shape = tuple[tuple[int, ...], int, str]
 
 def checks(problem: Problem, certificate: Certificate, rng: np.random.Generator) -> tuple[Check, ...]:
     """Check what only `loopnest` certificates claim."""
+    kept = limit_checks(problem, certificate)
     if problem.tiles == "any":
-        return any_checks(problem, certificate, rng, LeastCost(problem))
+        return (*kept, *any_checks(problem, certificate, rng, LeastCost(problem)))
     best = certificate.best
     target = (certificate.lower_bound, -math.inf)
     if certificate.status == OPTIMAL and best is not None:
         target = (best.loss, best.tie_break(problem.objective))
     covered = cover(problem, target)
-    return _covered(problem, certificate, covered), _searched(problem, certificate, covered, rng)
+    return *kept, _covered(problem, certificate, covered), _searched(problem, certificate, covered, rng)
 
 
 def _covered(problem: Problem, certificate: Certificate, covered: Coverage) -> Check:
@@ -75,7 +77,7 @@ def smallest_tiles_fit(problem: Problem) -> bool:
     rows = np.empty((1, COLUMNS), dtype=np.int64)
     whole = [layer.loops[dim] for dim in DIMS]
     rows[0] = [0, *range(6), *whole, 1, 0, *range(6), *smallest_tiles(problem), layer.R, layer.S]
-    return bool(problem.evaluate(MappingBatch(rows)).l1_size[0] <= problem.accelerator.l1_size)
+    return bool(problem.evaluate(MappingBatch(rows)).l1_size[0] <= room_of(problem)[0])
 
 
 def _searched(

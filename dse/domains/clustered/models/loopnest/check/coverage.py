@@ -38,7 +38,7 @@ def cover(problem: Problem, target: tuple[float, float]) -> Coverage:
             alone &= parallel != allowed_parallels(problem, "outer")[0]
             rows = np.flatnonzero(~alone)
             outer = Outer(problem, tiles, clusters, parallel).rows(rows)
-            outer = outer.rows(np.flatnonzero(outer.fits))
+            outer = outer.rows(np.flatnonzero(outer.fits & outer.busy_enough))
             if not len(outer.clusters):
                 continue
             left = outer.rows(np.flatnonzero(_not_ruled_out(problem, outer, target)))

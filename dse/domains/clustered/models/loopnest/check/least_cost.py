@@ -11,6 +11,7 @@ import numpy as np
 from dse.core.objective import objective_named
 from dse.domains.clustered.check.boxes import ROUNDING
 from dse.domains.clustered.check.enumeration import allowed_orders
+from dse.domains.clustered.check.limits import most_steps, room_of
 from dse.domains.clustered.models.loopnest.check.moved import OUTPUT, C, Columns, K, Moved, X, Y
 from dse.domains.clustered.models.loopnest.check.nest_sums import edges_of
 from dse.domains.clustered.models.loopnest.check.outer_check import output_words
@@ -39,6 +40,7 @@ class LeastCost:
         self._problem, self._layer = problem, problem.layer
         machine = problem.accelerator
         self._machine = machine
+        self._room, self._most_steps = room_of(problem), most_steps(problem)
         self._of, self._link = of_tensors(self._layer, machine), over_link(self._layer, machine)
         self._constants = in_units(cast("LoopNest", problem.model).constants, machine)
         self._depthwise = self._layer.type == "DSCONV"
@@ -57,11 +59,11 @@ class LeastCost:
 
     def most_inner(self, dim: int) -> int:
         """The largest inner tile of a dim with which others of 1 fit in L1."""
-        return self._most(dim, self._of, self._machine.l1_size)
+        return self._most(dim, self._of, self._room[0])
 
     def most_outer(self, dim: int) -> int:
         """The largest outer tile of a dim with which others of 1 fit in L2."""
-        return self._most(dim, self._link, self._machine.l2_size)
+        return self._most(dim, self._link, self._room[1])
 
     def _most(self, dim: int, of: tuple[int, int, int], room: int) -> int:
         low, high = 0, self._layer.loops[MAPPED_DIMS[dim]]
@@ -80,6 +82,7 @@ class LeastCost:
         cuts = Cuts(self._layer.loops[name], outer, inner, across, within, *steps)
         counts = cuts.counts()
         used = COUNTED + OF_ENERGY * self._of_energy + OF_CYCLES * self._of_cycles
+        used += ("serial",) * (self._most_steps is not None)
         found = {column: counts[column] for column in used}
         moved = {"input" if reads else "held": cuts.windows() if reads else cuts.held()}
         if dim != (K if self._depthwise else C):
@@ -129,13 +132,15 @@ class LeastCost:
         return np.asarray(self._objective.value(figures, self._machine.hertz))
 
     def _fits(self, dims: Sequence[Columns]) -> BoolArray:
-        machine = self._machine
         inner = [dim["inner"] for dim in dims]
         span = [dim["span"] for dim in dims]
         windows = [dims[at]["window"] for at in (Y, X)]
         of_span = [dims[at]["span_window"] for at in (Y, X)]
-        fits: BoolArray = 2 * self._need(inner, windows, self._of) <= machine.l1_size
-        fits &= 2 * self._need(span, of_span, self._link) <= machine.l2_size
+        fits: BoolArray = 2 * self._need(inner, windows, self._of) <= self._room[0]
+        fits &= 2 * self._need(span, of_span, self._link) <= self._room[1]
+        if self._most_steps is not None:
+            taken = self._layer.R * self._layer.S * _product(dims, "serial")
+            fits &= taken * (1 - ROUNDING) <= self._most_steps
         return fits
 
     def _windows(self, tiles: Sequence[FloatArray]) -> list[FloatArray]:

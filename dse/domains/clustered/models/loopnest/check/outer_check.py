@@ -16,6 +16,7 @@ import numpy as np
 
 from dse.core.layer import Layer
 from dse.domains.clustered.check.enumeration import allowed_parallels
+from dse.domains.clustered.check.limits import most_steps, room_of
 from dse.domains.clustered.models.loopnest.units import of_tensors, over_link
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.space.genes import MAPPED_DIMS
@@ -77,12 +78,29 @@ class Outer:
     def fits(self) -> BoolArray:
         """Whether L2 holds an outer step twice."""
         inputs, weights, outputs = self._boxes(self.spans, self._windows(self.spans), self._link)
-        found: BoolArray = 2 * (inputs + weights + outputs) <= self.problem.accelerator.l2_size
+        found: BoolArray = 2 * (inputs + weights + outputs) <= room_of(self.problem)[1]
+        return found
+
+    @cached_property
+    def busy_enough(self) -> BoolArray:
+        """Whether limits let the busiest PE take as many steps as it has to, of all outer steps."""
+        most, work = most_steps(self.problem), self._least_steps
+        if most is None:
+            return np.ones(len(self.clusters), dtype=bool)
+        for dim in MAPPED_DIMS:
+            work = work * self.steps[dim]
+        found: BoolArray = work <= most
         return found
 
     @cached_property
     def work(self) -> IntArray:
         """Cycles that the busiest PE takes for an outer step, with the best inner parallel dim and tiles."""
+        least: IntArray = -(-self._least_steps // self.problem.accelerator.simd_lanes)
+        return least
+
+    @cached_property
+    def _least_steps(self) -> IntArray:
+        """The steps of that PE, each of them on a lane."""
         fixed, layer = self.problem.space.fixed, self._layer
         found = []
         for parallel in allowed_parallels(self.problem, "inner"):
@@ -90,7 +108,7 @@ class Outer:
             steps = -(-self.tiles[parallel] // (smallest * self.clusters)) * smallest
             for dim in MAPPED_DIMS:
                 steps = steps * self.tiles[dim] if dim != parallel else steps
-            found.append(-(-layer.R * layer.S * steps // self.problem.accelerator.simd_lanes))
+            found.append(layer.R * layer.S * steps)
         least: IntArray = np.minimum.reduce(found)
         return least
 

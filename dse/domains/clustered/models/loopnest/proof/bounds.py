@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 
+from dse.domains.clustered.limits import FIGURES
 from dse.domains.clustered.models.loopnest.proof.boxes.bounds import BoxBounds
 from dse.domains.clustered.models.loopnest.proof.instance import refuse
 from dse.domains.clustered.models.loopnest.units import in_units, of_tensors
@@ -50,6 +51,7 @@ class LoopNestBounds:
     rounds: ClassVar[Rounds] = Rounds(first=8, most=256, blocks=4)
     # Shapes are too many to list.
     lists_solved: ClassVar[bool] = False
+    limits: ClassVar[tuple[str, ...]] = tuple(FIGURES)
 
     @property
     def groups(self) -> int:

@@ -17,10 +17,11 @@ from dse.support.jit import ARRAYLESS
 DIMS = 4
 
 # Behind the price kernel's figures: pitches and overlaps of the four dims, of which K and C have 1 and 0; the
-# buffers' sizes, how ties are broken, and what all outputs take, of the PEs and of DRAM.
+# room in buffers, how ties are broken, what all outputs take, of the PEs and of DRAM, and the most steps that
+# limits leave to the busiest PE.
 DIM_PITCHES, DIM_OVERLAPS = PARAMS, PARAMS + 4
-L1, L2, TIES_BY_CYCLES, OUTPUTS, LINK_OUTPUTS = range(PARAMS + 8, PARAMS + 13)
-FIGURES = PARAMS + 13
+L1, L2, TIES_BY_CYCLES, OUTPUTS, LINK_OUTPUTS, MOST_WORK = range(PARAMS + 8, PARAMS + 14)
+FIGURES = PARAMS + 14
 
 # Columns of a dim. TILE, CLUSTERS, LAST_CLUSTERS: the outer tile, the clusters at work in any outer step but
 # the last, and in the last one; SPAN, LAST_SPAN: the indices of those steps. Both are the last step's where

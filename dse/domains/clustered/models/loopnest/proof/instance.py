@@ -145,7 +145,8 @@ def _params(problem: Problem) -> IntArray:
     params = np.append(known[0], np.zeros(dims.FIGURES - PARAMS, dtype=np.int64))
     params[dims.DIM_PITCHES : dims.DIM_OVERLAPS] = [1, 1, *params[PITCHES:OVERLAPS]]
     params[dims.DIM_OVERLAPS : dims.L1] = [0, 0, *params[OVERLAPS:FIRST_REAL]]
-    params[dims.L1], params[dims.L2] = machine.l1_size, machine.l2_size
+    params[dims.L1], params[dims.L2] = problem.use.room
+    params[dims.MOST_WORK] = problem.use.most_steps
     params[dims.TIES_BY_CYCLES] = objective_named(problem.objective).of_energy_alone
     outputs = layer.K * layer.loops["Y"] * layer.loops["X"] * (layer.C if layer.type == "DSCONV" else 1)
     params[dims.OUTPUTS], params[dims.LINK_OUTPUTS] = (
@@ -218,4 +219,4 @@ def _fits(problem: Problem, tiles: Sequence[int]) -> bool:
     of_input, of_weights, of_output = of_tensors(layer, problem.accelerator)
     outputs = (c if layer.type == "DSCONV" else k) * y * x
     need = 2 * (of_input * c * rows * columns + of_weights * k * c + of_output * outputs)
-    return need <= problem.accelerator.l1_size
+    return need <= problem.use.room[0]

@@ -7,6 +7,7 @@ from numba import njit
 
 from dse.domains.clustered.models.loopnest.params import (
     DEPTHWISE,
+    FILTER,
     LATENCY,
     LINK_INPUT,
     LINK_OUTPUT,
@@ -21,7 +22,9 @@ from dse.domains.clustered.models.loopnest.proof.dims import (
     DIMS,
     LAST_CLUSTERS,
     LAST_SPAN,
+    MOST_WORK,
     OUTER_STEPS,
+    PIECE,
     SPAN,
     STEPS,
 )
@@ -46,6 +49,7 @@ from dse.domains.clustered.models.loopnest.proof.pieces import (
     ALONE,
     SIZE,
     UP_TO,
+    WORK,
     bound_part,
     limit,
     list_pieces,
@@ -171,6 +175,8 @@ def search_tiles(
         if depth < DIMS:
             continue
         depth = DIMS - 1
+        if steps_of_busiest(dims, params) > params[MOST_WORK]:
+            continue
         done[LOOKED_AT] += 1
         loss, tie_break = bound_tiles(dims, params, constants, terms, shape, figures, cases)
         if not below(loss, tie_break, best[0], best[1]):
@@ -182,6 +188,15 @@ def search_tiles(
             dims, params, constants, terms, figures, cases, shape[2], spread, found, orders, real_of,
             order_table, level, front, scratch, within, around, totals, best, place, done,
         )  # fmt: skip
+
+
+@njit(**ARRAYLESS)
+def steps_of_busiest(dims, params):
+    """Steps of the busiest PE with the tiles that `dims` holds."""
+    work = params[FILTER]
+    for dim in range(DIMS):
+        work *= dims[dim, OUTER_STEPS] * dims[dim, STEPS] * dims[dim, PIECE]
+    return work
 
 
 @njit(**ARRAYLESS)
@@ -218,6 +233,11 @@ def beats(depth, parallel, dims, params, constants, terms, shape, walk, best):
         least = of_pieces[int(dim == parallel), dim, last[depth, dim], UP_TO]
         for column in range(OF_PIECES):
             at[dim, column] = least[column]
+    work = params[FILTER]
+    for dim in range(DIMS):
+        work *= dims[dim, OUTER_STEPS] * at[dim, WORK]
+    if work > params[MOST_WORK]:
+        return False
     loss, tie_break = bound_part(at, dims, params, constants, terms, shape)
     return below(loss, tie_break, best[0], best[1])
 

@@ -35,6 +35,7 @@ from dse.domains.clustered.models.loopnest.proof.dims import (
     L2,
     LAST_CLUSTERS,
     LINK_OUTPUTS,
+    MOST_WORK,
     OUTER_STEPS,
     OUTPUTS,
     SPAN,
@@ -118,10 +119,9 @@ def set_shape(choice, params, outer_tiles, clusters, parallels, real, dims, real
 
 
 @njit(**ARRAYLESS)
-def least_work(dims, cluster, params, parallels, inner_tiles):
-    """Cycles below which no cluster does the work of an outer step: its busiest PE's steps.
-
-    They are fewest with the smallest tiles, which come first.
+def least_steps(dims, cluster, params, parallels, inner_tiles):
+    """Steps of the busiest PE of a cluster in an outer step, at least: with the smallest tiles, which come
+    first.
     """
     least = np.int64(2**62)
     for number in range(parallels[1, 0]):
@@ -133,7 +133,7 @@ def least_work(dims, cluster, params, parallels, inner_tiles):
                 work *= cycles_of(tile, smallest * cluster) * smallest
             else:
                 work *= tile
-        least = min(least, cycles_of(work, params[LANES]))
+        least = min(least, work)
     return least
 
 
@@ -152,7 +152,7 @@ def bound_orders(dims, cluster, params, parallels, inner_tiles, orders, real_of,
 
     An outer step's inner level takes the least work in cycles, and its words over the NoC no time.
     """
-    work = least_work(dims, cluster, params, parallels, inner_tiles)
+    work = cycles_of(least_steps(dims, cluster, params, parallels, inner_tiles), params[LANES])
     set_links(dims, params, links[0])
     choices = orders[0, outer_moving(dims)]
     for index in range(choices[0]):
@@ -160,6 +160,15 @@ def bound_orders(dims, cluster, params, parallels, inner_tiles, orders, real_of,
             dims, order_table[choices[1 + index]], params, work, real_of, links
         )
     return choices[0]
+
+
+@njit(**ARRAYLESS)
+def busy_enough(dims, cluster, params, parallels, inner_tiles):
+    """Whether the busiest PE of a shape can have as few steps as limits leave to it."""
+    work = least_steps(dims, cluster, params, parallels, inner_tiles)
+    for dim in range(DIMS):
+        work *= dims[dim, OUTER_STEPS]
+    return work <= params[MOST_WORK]
 
 
 @njit(**ARRAYLESS)
@@ -214,14 +223,17 @@ def bound_shapes(
     start, stop, params, constants, terms, outer_tiles, inner_tiles, clusters, parallels, orders, real,
     order_table, losses, tie_breaks,
 ):  # fmt: skip
-    """Writes the bounds of the shapes from `start` up to `stop`; inf where nothing fits in L2."""
+    """Writes the bounds of the shapes from `start` up to `stop`; inf where nothing fits in L2, or where too
+    many PEs idle.
+    """
     dims, real_of = np.zeros((DIMS, COLUMNS), np.int64), np.zeros((2, 3), np.int64)
     choice, found, links = np.zeros(6, np.int64), np.zeros((MAX_ORDERS, 2), np.int64), link_scratch()
     words = every_word(params, OF_INPUT)
     for shape in range(start, stop):
         least, least_tie = np.inf, np.inf
         read_shape(shape, outer_tiles, clusters, parallels, choice)
-        if set_shape(choice, params, outer_tiles, clusters, parallels, real, dims, real_of):
+        fits = set_shape(choice, params, outer_tiles, clusters, parallels, real, dims, real_of)
+        if fits and busy_enough(dims, clusters[choice[4]], params, parallels, inner_tiles):
             ends = least_ends(dims, params, inner_tiles)
             number = bound_orders(
                 dims, clusters[choice[4]], params, parallels, inner_tiles, orders, real_of, order_table,

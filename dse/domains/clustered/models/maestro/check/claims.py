@@ -15,6 +15,7 @@ from dse.core.certificate import INFEASIBLE, Certificate
 from dse.core.proofs import Check
 from dse.domains.clustered.check.any_size import any_checks
 from dse.domains.clustered.check.enumeration import Group, Groups, group_keys
+from dse.domains.clustered.check.limits import limit_checks
 from dse.domains.clustered.models.maestro.check.coverage import cover
 from dse.domains.clustered.models.maestro.check.inner_check import cycles_below_none, fewest_cycles
 from dse.domains.clustered.models.maestro.check.least_cost import LeastCost
@@ -27,9 +28,11 @@ OTHERS = 24
 
 def checks(problem: Problem, certificate: Certificate, rng: np.random.Generator) -> tuple[Check, ...]:
     """Check what only `maestro` certificates claim."""
+    kept = limit_checks(problem, certificate)
     if problem.tiles == "any":
-        return any_checks(problem, certificate, rng, LeastCost(problem))
+        return (*kept, *any_checks(problem, certificate, rng, LeastCost(problem)))
     return (
+        *kept,
         _covered(problem, certificate),
         _solved(problem, certificate, rng),
         _bounded(problem, certificate, rng),
@@ -38,7 +41,9 @@ def checks(problem: Problem, certificate: Certificate, rng: np.random.Generator)
 
 def _covered(problem: Problem, certificate: Certificate) -> Check:
     target = math.inf if certificate.status == INFEASIBLE else certificate.lower_bound
-    solved = {Group(group.tiles, group.cluster): group.cycles for group in certificate.solved}
+    solved = {
+        (Group(group.tiles, group.cluster), group.parallel): group.cycles for group in certificate.solved
+    }
     found = cover(problem, solved, target)
     seen = f"{found.configurations:,} looked at"
     if found.least < target:
@@ -51,12 +56,12 @@ def _solved(problem: Problem, certificate: Certificate, rng: np.random.Generator
     left, priced_groups, wrong = SOLVED_ROWS, 0, ""
     for index in rng.permutation(len(certificate.solved)):
         group = certificate.solved[index]
-        least = fewest_cycles(problem, group.tiles, group.cluster, left)
+        least = fewest_cycles(problem, group.tiles, group.cluster, left, group.parallel)
         if least is None:
             continue
         left -= least.rows
         priced_groups += 1
-        if least.cycles != group.cycles:
+        if (least.cycles or 0) != group.cycles:
             wrong = f"{least.cycles} cycles instead of {group.cycles} for {Group(group.tiles, group.cluster)}"
     seen = (
         wrong

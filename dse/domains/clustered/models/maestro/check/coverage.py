@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
 
@@ -17,10 +17,16 @@ from dse.domains.clustered.check.enumeration import (
     allowed_parallels,
     group_keys,
 )
-from dse.domains.clustered.models.maestro.check.inner_check import cycles_below_none, smallest_l1
+from dse.domains.clustered.check.limits import room_of
+from dse.domains.clustered.models.maestro.check.inner_check import (
+    cycles_below_none,
+    least_steps,
+    smallest_l1,
+    steps_left,
+)
 from dse.domains.clustered.models.maestro.check.outer_cases import OuterLevel
 from dse.domains.clustered.problem import Problem
-from dse.support.arrays import FloatArray, IntArray
+from dse.support.arrays import BoolArray, FloatArray, IntArray
 
 COUNTER = 2**31
 """MAESTRO counts the steps of a case in 32 bits. From here on it refuses a mapping or drops work, which it
@@ -39,9 +45,11 @@ class Coverage:
     where: str
 
 
-def cover(problem: Problem, solved: Mapping[Group, int], target: float) -> Coverage:
+def cover(problem: Problem, solved: Mapping[tuple[Group, str], int], target: float) -> Coverage:
     """Look for outer configurations below `target`: `solved` groups take so many inner cycles, others more
-    than can be ruled out."""
+    than can be ruled out. They are solved for an outer parallel dim where limits ask for busy PEs, else for
+    all, ""; of 0 cycles are those that no inner level keeps busy.
+    """
     layer, machine = problem.space.layer, problem.accelerator
     l1 = smallest_l1(problem)
     parallels = allowed_parallels(problem, "outer")
@@ -49,18 +57,41 @@ def cover(problem: Problem, solved: Mapping[Group, int], target: float) -> Cover
     configurations, least, where = 0, math.inf, ""
     for tiles, clusters in Groups(problem).chunks():
         configurations += len(clusters) * ways
-        if l1 > machine.l1_size:
+        if l1 > room_of(problem)[0]:
             continue
-        inner = cycles_below_none(problem, tiles, clusters)
+        below_none = cycles_below_none(problem, tiles, clusters)
         keys = group_keys(tiles, clusters)
-        inner = np.array([solved.get(key, cycles) for key, cycles in zip(keys, inner.tolist(), strict=True)])
         for parallel in parallels:
+            inner = _inner_cycles(solved, keys, parallel, below_none)
             level = OuterLevel(layer, machine, tiles, clusters, parallel)
-            losses = _least_losses(problem, level, inner, l1, target)
+            losses = _least_losses(problem, level, np.maximum(inner, 1), l1, target)
+            losses[(inner == 0) | ~_busy_enough(problem, tiles, clusters, parallel)] = math.inf
             row = int(np.argmin(losses))
             if losses[row] < least:
                 least, where = float(losses[row]), f"{keys[row]} with {parallel} parallel"
     return Coverage(configurations, least, where)
+
+
+def _inner_cycles(
+    solved: Mapping[tuple[Group, str], int], keys: Sequence[Group], parallel: str, below_none: IntArray
+) -> IntArray:
+    """The inner cycles of groups: those claimed, or those that none is below."""
+    found = [
+        solved.get((key, parallel), solved.get((key, ""), cycles))
+        for key, cycles in zip(keys, below_none.tolist(), strict=True)
+    ]
+    return np.array(found, dtype=np.int64)
+
+
+def _busy_enough(
+    problem: Problem, tiles: dict[str, IntArray], clusters: IntArray, parallel: str
+) -> BoolArray:
+    """Which groups can have their busiest PE take as few steps as limits leave to it."""
+    most = steps_left(problem, tiles, clusters, parallel)
+    if most is None:
+        return np.ones(len(clusters), dtype=bool)
+    found: BoolArray = least_steps(problem, tiles, clusters) <= most
+    return found
 
 
 def _least_losses(problem: Problem, level: OuterLevel, inner: IntArray, l1: int, target: float) -> FloatArray:
@@ -70,7 +101,7 @@ def _least_losses(problem: Problem, level: OuterLevel, inner: IntArray, l1: int,
     """
     l2 = level.l2_need
     least = np.full(len(inner), np.inf)
-    fits = l2 <= problem.accelerator.l2_size
+    fits = l2 <= room_of(problem)[1]
     inputs, weights, _ = level.first
     rough = _figure(problem, level.steps * inner, inputs, weights, level.written, l1, l2)
     least[fits] = rough[fits]

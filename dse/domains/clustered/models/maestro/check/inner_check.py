@@ -6,7 +6,7 @@ price every inner level there is. Nothing here is shared with the solver.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from typing import NamedTuple
@@ -22,6 +22,7 @@ from dse.domains.clustered.check.enumeration import (
     inner_cuts,
     smallest_tiles,
 )
+from dse.domains.clustered.check.limits import most_steps, room_of
 from dse.domains.clustered.mapping import (
     CLUSTER,
     COLUMNS,
@@ -35,7 +36,7 @@ from dse.domains.clustered.mapping import (
 )
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.space.genes import MAPPED_DIMS, ORDERS
-from dse.support.arrays import IntArray
+from dse.support.arrays import BoolArray, IntArray
 
 BATCH = 100_000
 
@@ -66,6 +67,34 @@ def cycles_below_none(problem: Problem, tiles: dict[str, IntArray], clusters: In
     return least
 
 
+def least_steps(problem: Problem, tiles: dict[str, IntArray], clusters: IntArray) -> IntArray:
+    """Steps of the busiest PE, each on a lane, that no inner level of n groups is below."""
+    smallest, layer = dict(zip(MAPPED_DIMS, smallest_tiles(problem), strict=True)), problem.space.layer
+    found = []
+    for parallel in allowed_parallels(problem, "inner"):
+        tile = smallest[parallel]
+        work = layer.R * layer.S * tile * -(-tiles[parallel] // (tile * clusters))
+        for dim in MAPPED_DIMS:
+            work = work if dim == parallel else work * tiles[dim]
+        found.append(work)
+    least: IntArray = np.minimum.reduce(found)
+    return least
+
+
+def steps_left(
+    problem: Problem, tiles: Mapping[str, IntArray], clusters: IntArray, parallel: str
+) -> IntArray | None:
+    """Steps that limits leave to the busiest PE in an outer step of n groups; None where none ask for any."""
+    most = most_steps(problem)
+    if most is None:
+        return None
+    steps = np.ones_like(clusters)
+    for dim in MAPPED_DIMS:
+        span = tiles[dim] * (problem.accelerator.num_pes // clusters if dim == parallel else 1)
+        steps = steps * -(-problem.space.layer.loops[dim] // span)
+    return most // steps
+
+
 class Fewest(NamedTuple):
     """The fewest cycles of an inner problem (None if nothing fits in L1), and how many rows were priced."""
 
@@ -73,15 +102,18 @@ class Fewest(NamedTuple):
     rows: int
 
 
-def fewest_cycles(problem: Problem, tiles: tuple[int, ...], cluster: int, most_rows: int) -> Fewest | None:
-    """The fewest cycles of a cluster over an outer tile, of all inner levels that fit in L1.
+def fewest_cycles(
+    problem: Problem, tiles: tuple[int, ...], cluster: int, most_rows: int, outer: str = ""
+) -> Fewest | None:
+    """The fewest cycles of a cluster over an outer tile, of all inner levels that fit in L1, and, with the
+    `outer` parallel dim, keep as many PEs busy as limits ask for.
 
     None if there are more than `most_rows` of them.
     """
     small, alone, first = _small_problem(problem, tiles, cluster)
     choices = _inner_tiles(problem, tiles)
     needs = _evaluate(problem, small, alone, choices, ["C"], ORDERS[:1]).l1_size
-    fitting = choices[needs <= problem.accelerator.l1_size]
+    fitting = choices[needs <= room_of(problem)[0]]
     parallels, orders = allowed_parallels(problem, "inner"), allowed_orders(problem, "inner")
     ways = len(parallels) * len(orders)
     if len(fitting) * ways > most_rows:
@@ -89,10 +121,31 @@ def fewest_cycles(problem: Problem, tiles: tuple[int, ...], cluster: int, most_r
     least = None
     share = max(1, BATCH // ways)
     for start in range(0, len(fitting), share):
-        costs = _evaluate(problem, small, alone, fitting[start : start + share], parallels, orders)
-        fewest = int(costs.cycles.min()) - first
-        least = fewest if least is None else min(least, fewest)
+        part = fitting[start : start + share]
+        cycles = _evaluate(problem, small, alone, part, parallels, orders).cycles
+        if outer:
+            busy = [_keeps_busy(problem, tiles, cluster, outer, dim, part) for dim in parallels]
+            cycles = cycles[np.repeat(np.stack(busy, axis=1), len(orders), axis=1).ravel()]
+        if len(cycles):
+            fewest = int(cycles.min()) - first
+            least = fewest if least is None else min(least, fewest)
     return Fewest(least, len(fitting) * ways)
+
+
+def _keeps_busy(
+    problem: Problem, tiles: tuple[int, ...], cluster: int, outer: str, parallel: str, inner: IntArray
+) -> BoolArray:
+    """Which inner tiles (n, 4) keep as many PEs busy as limits ask for."""
+    sizes = {dim: np.array([tile]) for dim, tile in zip(MAPPED_DIMS, tiles, strict=True)}
+    left = steps_left(problem, sizes, np.array([cluster]), outer)
+    assert left is not None
+    piece = inner[:, MAPPED_DIMS.index(parallel)]
+    work = problem.space.layer.R * problem.space.layer.S * piece
+    work = work * -(-sizes[parallel] // (piece * cluster))
+    for dim in MAPPED_DIMS:
+        work = work if dim == parallel else work * sizes[dim]
+    found: BoolArray = work <= left
+    return found
 
 
 def smallest_l1(problem: Problem) -> int:

@@ -15,6 +15,7 @@ import numpy as np
 from dse.core.objective import objective_named
 from dse.domains.clustered.check.boxes import ROUNDING
 from dse.domains.clustered.check.enumeration import allowed_orders
+from dse.domains.clustered.check.limits import most_steps, room_of
 from dse.domains.clustered.models.maestro.check.reads import C, K, X, Y, least_reads
 from dse.domains.clustered.models.maestro.check.spread import outer_figures, serial_steps
 from dse.domains.clustered.problem import Problem
@@ -36,6 +37,7 @@ class LeastCost:
 
     def __init__(self, problem: Problem) -> None:
         self._machine, self._layer = problem.accelerator, problem.layer.lowered()
+        self._room, self._most_steps = room_of(problem), most_steps(problem)
         self._sizes = [problem.space.layer.loops[dim] for dim in MAPPED_DIMS]
         self._halos = [0, 0, self._layer.R - 1, self._layer.S - 1]
         self._taps = self._layer.R * self._layer.S
@@ -46,11 +48,11 @@ class LeastCost:
 
     def most_inner(self, dim: int) -> int:
         """The largest inner tile of a dim with which others of 1 fit in L1."""
-        return self._most(dim, self._machine.l1_size, halo_of_outputs=True)
+        return self._most(dim, self._room[0], halo_of_outputs=True)
 
     def most_outer(self, dim: int) -> int:
         """The largest outer tile of a dim with which others of 1 fit in L2."""
-        return self._most(dim, self._machine.l2_size, halo_of_outputs=False)
+        return self._most(dim, self._room[1], halo_of_outputs=False)
 
     def _most(self, dim: int, room: int, *, halo_of_outputs: bool) -> int:
         tile = np.arange(1, self._sizes[dim] + 1, dtype=np.float64)
@@ -88,9 +90,12 @@ class LeastCost:
 
     def _fits(self, dims: Sequence[Columns]) -> BoolArray:
         inner = [dim["inner_map"] for dim in dims]
-        fits: BoolArray = self._need(inner, inner) <= self._machine.l1_size
+        fits: BoolArray = self._need(inner, inner) <= self._room[0]
         first, left = [dim["held"] for dim in dims], [dim["left"] for dim in dims]
-        fits &= self._need(first, left) <= self._machine.l2_size
+        fits &= self._need(first, left) <= self._room[1]
+        if self._most_steps is not None:
+            taken = self._taps * _product([dim["serial"] for dim in dims])
+            fits &= taken * (1 - ROUNDING) <= self._most_steps
         return fits
 
     def _need(self, maps: Sequence[FloatArray], outputs: Sequence[FloatArray]) -> FloatArray:

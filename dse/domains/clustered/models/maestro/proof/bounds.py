@@ -9,7 +9,8 @@ number, the inner cycles:
 
 So the outer tiles and the cluster size make a *group*. Its bound is the least loss of its outer
 configurations that fit in L2, were the inner level as fast as its longest-running PE and its first data let
-it be. To solve it is to enumerate its inner levels for the fewest inner cycles.
+it be. To solve it is to enumerate its inner levels for the fewest inner cycles. Where limits ask for busy
+PEs, the outer parallel dim says how many steps are left to the inner level: a group is solved for each.
 
 The rules of feasibility beyond the buffers never decide here. With perfect factors the serial floor is the
 number of outer steps times that of inner steps times a step's work, each step costs its work at least, and
@@ -19,18 +20,23 @@ MAESTRO reports are never below the layer's. The best mapping is priced by the p
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from dse.core.certificate import Solved
+from dse.core.limits import PE_USE
+from dse.domains.clustered.limits import FIGURES
 from dse.domains.clustered.models.maestro.area import environment_area
 from dse.domains.clustered.models.maestro.proof.boxes.bounds import BoxBounds
 from dse.domains.clustered.models.maestro.proof.instance import refuse
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof.bounds import Choice, Groups, Rounds, Solution, Value, Winner
-from dse.support.arrays import FloatArray
+from dse.domains.clustered.space.genes import MAPPED_DIMS
+from dse.support.arrays import BoolArray, FloatArray
 from dse.support.jit import load_kernels
 
 if TYPE_CHECKING:
@@ -42,6 +48,7 @@ BOXES = "dse.domains.clustered.models.maestro.proof.boxes.kernels"
 USED = ("dse.domains.clustered.models.maestro", "dse.domains.clustered.models.maestro.proof")
 """The price kernel, and the formulas that both proofs share."""
 GROUP = "outer tiles and cluster size"
+NOTHING: Value = (math.inf, -math.inf)
 
 
 @dataclass(frozen=True)
@@ -55,6 +62,7 @@ class MaestroBounds:
     # One at a time: a solution often rules out the next group, and a certificate lists each one.
     rounds: ClassVar[Rounds] = Rounds(first=1, most=1, blocks=1)
     lists_solved: ClassVar[bool] = True
+    limits: ClassVar[tuple[str, ...]] = tuple(FIGURES)
 
     @property
     def groups(self) -> int:
@@ -75,23 +83,49 @@ class MaestroBounds:
         """The same with the fewest inner cycles that there are."""
         best, winner, inner_levels, solved = to_beat, None, 0, []
         for number in groups.numbers:
-            value, found, tried, cycles = self._solve_one(number)
-            inner_levels += tried
-            solved.append(Solved(tuple(found.outer.tiles), found.cluster, cycles))
-            if value < best:
-                best, winner = value, found
+            for dims, left, name in self._ways(number):
+                value, found, tried, cycles = self._solve_one(number, dims, left)
+                inner_levels += tried
+                solved.append(Solved(tuple(found.outer.tiles), found.cluster, cycles, name))
+                if cycles and value < best:
+                    best, winner = value, found
         return Solution(best, winner, inner_levels, tuple(solved))
 
-    def _solve_one(self, number: int) -> tuple[Value, Winner, int, int]:
-        """The value and place of a group's best mapping, inner levels looked at, and its inner cycles."""
+    def _ways(self, number: int) -> Iterator[tuple[BoolArray, int, str]]:
+        """The outer parallel dims of a group together, or, where limits leave inner levels other steps with
+        each, one by one: a mask, the steps that are left, and the dim's name.
+        """
+        kernels, instance = self.kernels, self.instance
+        if PE_USE not in self.problem.use.limits:
+            yield instance.parallels[0], int(instance.params[kernels.MOST_STEPS]), ""
+            return
+        tiles, left = np.empty((2, 4), np.int64)
+        cluster = kernels.read_group(number, instance.outer_tiles, instance.clusters, tiles)
+        both, fixed = instance.parallels, instance.fixed_inner
+        kernels.steps_left(tiles, cluster, instance.params, both[0], both[1], fixed, left)
+        for dim in np.flatnonzero(left).tolist():
+            yield np.arange(4) == dim, int(left[dim]), MAPPED_DIMS[dim]
+
+    def _solve_one(self, number: int, dims: BoolArray, left: int) -> tuple[Value, Winner, int, int]:
+        """The value and place of a group's best mapping, inner levels looked at, and its inner cycles.
+
+        It is that of some outer parallel `dims`, whose busiest PE has no more steps `left`; without an inner
+        level of so few the cycles are 0.
+        """
         kernels, instance = self.kernels, self.instance
         tiles, inner = np.empty(4, np.int64), np.empty(kernels.INNER, np.int64)
         place = np.zeros(kernels.BEST, np.int64)
         cluster = int(kernels.read_group(number, instance.outer_tiles, instance.clusters, tiles))
-        tried = kernels.solve_inner(tiles, cluster, *instance.inner, inner)
-        cycles = int(inner[kernels.CYCLES])
-        scratch = kernels.level_scratch()
-        value = kernels.group_loss(tiles, cluster, cycles, *instance.outer_level, *scratch, place)
+        params, *others = instance.inner
+        params = params.copy()
+        params[kernels.MOST_STEPS] = left
+        tried = kernels.solve_inner(tiles, cluster, params, *others, inner)
+        cycles, value = int(inner[kernels.CYCLES]), NOTHING
+        if cycles == kernels.NO_CYCLES:
+            cycles = 0
+        else:
+            level, scratch = instance.outer_level, kernels.level_scratch()
+            value = kernels.group_loss(tiles, cluster, cycles, *level[:3], dims, *level[4:], *scratch, place)
         parallel, order = int(place[kernels.BEST_PARALLEL]), int(place[kernels.BEST_ORDER])
         inner_tiles = inner[kernels.TILES :].tolist()
         winner = Winner(

@@ -24,6 +24,7 @@ from dse.domains.clustered.models.maestro.proof.level import (
     LAST_OUT,
     LAST_ROUNDS,
     LATENCY,
+    MOST_STEPS,
     MOVES,
     OF_BUFFERS,
     OUT,
@@ -138,6 +139,28 @@ def inner_bound(tiles, cluster, params, parallels, fixed_inner):
 
 
 @njit(**OPTIONS)
+def steps_left(tiles, cluster, params, parallels, inner_parallels, fixed_inner, left):
+    """Sets `left` (4) to the steps that limits leave to the busiest PE in an outer step, by the outer
+    parallel dim: 0 where it cannot have so few.
+    """
+    least = np.int64(2**62)
+    for spatial in range(DIMS):
+        if inner_parallels[spatial]:
+            work = params[FILTER] * spread_loop(tiles[spatial], fixed_inner[spatial], cluster)
+            for dim in range(DIMS):
+                work *= 1 if dim == spatial else tiles[dim]
+            least = min(least, work)
+    for spatial in range(DIMS):
+        steps = 1
+        for dim in range(DIMS):
+            pieces = params[SIZES + dim] // tiles[dim]
+            across = params[PES] // cluster if dim == spatial else 1
+            steps *= (pieces + across - 1) // across
+        most = params[MOST_STEPS] // steps
+        left[spatial] = most if parallels[spatial] and least <= most else 0
+
+
+@njit(**OPTIONS)
 def group_loss(
     tiles, cluster, inner, params, hertz, terms, parallels, choices, orders, after,
     trips, reads, delays, summary, best,
@@ -187,13 +210,14 @@ def bound_groups(
 ):  # fmt: skip
     """Writes the bounds, losses and tie breaks, of the groups from `start` up to `stop`."""
     trips, reads, delays, summary = level_scratch()
-    tiles = np.empty(DIMS, np.int64)
+    tiles, left = np.empty((2, DIMS), np.int64)
     best = np.empty(BEST, np.int64)
     for group in range(start, stop):
         cluster = read_group(group, tiles_of, clusters, tiles)
         inner = inner_bound(tiles, cluster, params, inner_parallels, fixed_inner)
+        steps_left(tiles, cluster, params, parallels, inner_parallels, fixed_inner, left)
         losses[group - start], tie_breaks[group - start] = group_loss(
-            tiles, cluster, inner, params, hertz, terms, parallels, choices, orders, after,
+            tiles, cluster, inner, params, hertz, terms, left > 0, choices, orders, after,
             trips, reads, delays, summary, best,
         )  # fmt: skip
 

@@ -18,6 +18,7 @@ from dse.domains.clustered.models.maestro.proof.level import (
     LAST_ROUNDS,
     LAST_WORK,
     LATENCY,
+    MOST_STEPS,
     MOVES,
     OUT,
     ROUNDS,
@@ -42,6 +43,8 @@ from dse.support.jit import OPTIONS
 # The inner level that takes the fewest cycles: its cycles, parallel dim, order, tiles.
 CYCLES, PARALLEL, ORDER, TILES = range(4)
 INNER = TILES + DIMS
+NO_CYCLES = 2**62
+"""Where no inner level fits."""
 
 
 @njit(inline="always", **OPTIONS)
@@ -65,9 +68,9 @@ def l1_need(tiles, params):
 def solve_inner(sizes, cluster, params, parallels, divisors, fixed, choices, orders, after, result):
     """Writes the inner level with the fewest cycles of all that fit in L1 into `result`; how many were tried.
 
-    `sizes` are the outer tiles. `divisors` (4, n): how many each dim has, then which. Of equals, the first
-    in the order of tiles, parallel dims and orders counts, among those whose longest PE has the least work
-    first.
+    The longest-running PE takes at most MOST_STEPS. `sizes` are the outer tiles. `divisors` (4, n): how many
+    each dim has, then which. Of equals, the first in the order of tiles, parallel dims and orders counts,
+    among those whose longest PE has the least work first.
     """
     trips, reads, delays, summary = level_scratch()
     tiles = np.zeros(DIMS, np.int64)
@@ -79,8 +82,9 @@ def solve_inner(sizes, cluster, params, parallels, divisors, fixed, choices, ord
     for spatial in range(DIMS):
         if parallels[spatial]:
             # With smaller tiles the PEs share no worse.
-            least = min(least, serial_cycles(sizes, cuts[spatial, 1], spatial, cluster, params))
-    result[CYCLES] = 2**62
+            steps = serial_steps(sizes, cuts[spatial, 1], spatial, cluster, params)
+            least = min(least, (steps + params[LANES] - 1) // params[LANES])
+    result[CYCLES] = NO_CYCLES
     tried = 0
     for later in range(2):
         for k in range(cuts[K, 0]):
@@ -96,7 +100,10 @@ def solve_inner(sizes, cluster, params, parallels, divisors, fixed, choices, ord
                         for spatial in range(DIMS):
                             if not parallels[spatial]:
                                 continue
-                            serial[spatial] = serial_cycles(sizes, tiles[spatial], spatial, cluster, params)
+                            steps = serial_steps(sizes, tiles[spatial], spatial, cluster, params)
+                            if steps > params[MOST_STEPS]:
+                                continue
+                            serial[spatial] = (steps + params[LANES] - 1) // params[LANES]
                             if (serial[spatial] > least) != (later == 1):
                                 continue
                             if serial[spatial] + params[LATENCY] >= result[CYCLES]:
@@ -110,14 +117,13 @@ def solve_inner(sizes, cluster, params, parallels, divisors, fixed, choices, ord
 
 
 @njit(inline="always", **OPTIONS)
-def serial_cycles(sizes, tile, spatial, cluster, params):
-    """Cycles that the longest-running PE computes."""
+def serial_steps(sizes, tile, spatial, cluster, params):
+    """Steps, each on a lane, that the longest-running PE takes."""
     work = params[FILTER]
     for dim in range(DIMS):
         if dim != spatial:
             work *= sizes[dim]
-    work *= (sizes[spatial] // tile + cluster - 1) // cluster * tile
-    return (work + params[LANES] - 1) // params[LANES]
+    return work * ((sizes[spatial] // tile + cluster - 1) // cluster * tile)
 
 
 @njit(inline="always", **OPTIONS)

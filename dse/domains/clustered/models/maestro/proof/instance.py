@@ -196,7 +196,8 @@ def params_of(problem: Problem, fixed_inner: IntArray) -> IntArray:
     params[level.OFFCHIP] = machine.offchip_bandwidth
     params[level.LATENCY] = machine.noc_latency
     params[level.LANES] = machine.simd_lanes
-    params[level.L1], params[level.L2] = machine.l1_size, machine.l2_size
+    params[level.L1], params[level.L2] = problem.use.room
+    params[level.MOST_STEPS] = problem.use.most_steps
     params[level.INPUTS] = layer.C * layer.Y * layer.X
     params[level.WEIGHTS] = layer.K * layer.C * layer.R * layer.S
     params[level.OF_BUFFERS], params[level.TIES_BY_CYCLES] = (

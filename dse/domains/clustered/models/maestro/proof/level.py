@@ -21,11 +21,12 @@ from dse.support.jit import OPTIONS
 DIMS = 4
 K, C, Y, X = range(DIMS)
 
-# The layer and the machine, as the kernels read them.
+# The layer and the machine, as the kernels read them: L1 and L2 are what limits leave of the buffers, and
+# MOST_STEPS are those that they leave to the busiest PE.
 (
     DEPTHWISE, FILTER, HALO_Y, HALO_X, PES, BANDWIDTH, SHIFT, OFFCHIP, LATENCY, LANES, L1, L2, INPUTS,
-    WEIGHTS, SMALLEST_L1, OF_BUFFERS, TIES_BY_CYCLES, SIZES,
-) = range(18)  # fmt: skip
+    WEIGHTS, SMALLEST_L1, OF_BUFFERS, TIES_BY_CYCLES, MOST_STEPS, SIZES,
+) = range(19)  # fmt: skip
 PARAMS = SIZES + DIMS
 
 # Where the spatial loop stands when a step begins: inside the changing loop (at its start), or outside it

@@ -6,6 +6,8 @@ are priced, each in every order that the space has.
 
 from __future__ import annotations
 
+from fractions import Fraction
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -22,7 +24,32 @@ def checks(problem: MachineProblem, certificate: Certificate, rng: np.random.Gen
     """The best mapping by the reference, and what is near it."""
     if certificate.best is None:
         return ()
-    return _by_the_rules(problem, certificate), _near(problem, certificate, rng)
+    kept = (_kept(problem, certificate),) if problem.limits else ()
+    return *kept, _by_the_rules(problem, certificate), _near(problem, certificate, rng)
+
+
+def _kept(problem: MachineProblem, certificate: Certificate) -> Check:
+    """Whether the best mapping keeps each limit, counted from its loops."""
+    best, machine, workload = certificate.best, problem.accelerator, problem.space.workload
+    assert best is not None
+    mapping: Any = best.mapping
+    whole = prod(level.fan_out for level in machine.levels)
+    inside, holds, seen = dict.fromkeys(workload.names, 1), True, []
+    uses = {"pe_use": Fraction(prod(n for level in mapping.levels for _, n in level.spatial), whole)}
+    for level, mapped in zip(reversed(machine.levels), reversed(mapping.levels), strict=True):
+        # A level's tile is what its own loops and all inside of them go through.
+        for dim, n in (*mapped.spatial, *mapped.temporal):
+            inside[dim] *= n
+        kept = [one for one in workload.tensors if one.name in mapped.keep and one.name not in level.holds]
+        if level.capacity:
+            held = Fraction(sum(one.room(inside) for one in kept), level.capacity)
+            uses.setdefault(f"{level.name}_use", held)
+    for text in problem.limits:
+        figure, sign, share = text.rsplit(maxsplit=2)
+        use, limit = uses[figure], Fraction(share)
+        holds &= use <= limit if sign == "<=" else use >= limit
+        seen.append(f"{figure} {float(use):.6g}")
+    return Check("the best mapping keeps the limits", holds, ", ".join(seen))
 
 
 def _by_the_rules(problem: MachineProblem, certificate: Certificate) -> Check:

@@ -104,7 +104,8 @@ def _fitting(problem: MachineProblem, component: Component) -> Component:
     keep = np.ones(len(component), dtype=bool)
     for place, level in enumerate(levels):
         keep &= component.spatial[..., place].prod(axis=1) <= level.fan_out
-        if level.capacity is not None:
+        room = problem.use.rooms[place]
+        if room is not None:
             held = sum(
                 (
                     tile_words(workload, number, component, place) * tensor.bits
@@ -113,7 +114,7 @@ def _fitting(problem: MachineProblem, component: Component) -> Component:
                 ),
                 np.zeros(len(component)),
             )
-            keep &= held <= level.capacity
+            keep &= held <= room
     if not keep.any():
         # Nothing fits at all; what is too large is told chain by chain.
         return component

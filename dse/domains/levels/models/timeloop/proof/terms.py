@@ -1,7 +1,8 @@
 """The loss of a problem as sums of terms, each a product of what the components contribute.
 
 A **group** of terms is the energy, the cycles that computing or a level's transfers take, or a limit: what a
-level holds over its capacity, spreads over its fan-out, or a figure over its cap. The loss of
+level holds over what it may, spreads over its fan-out, the MACs that have to work over those that do, or a
+figure over its cap. The loss of
 `dse.domains.levels.models.timeloop.reference` is not below what the groups make of it, and equal but for
 roundings up, first visits and loops that undo each other. A loss is a product of powers of energy and of the
 most cycles. Of a weighted sum each group of cycles has the energy in it: the largest of these is the sum.
@@ -108,6 +109,7 @@ class Terms:
         self.groups = _minimised(objective, float(self.problem.criteria.hertz), energy, cycles)
         for place, level in enumerate(levels):
             self.groups += self._limits(place, level)
+        self.groups += self._at_work()
         self.groups += _caps(objective, float(self.problem.criteria.hertz), energy, cycles)
         self.groups = [group for group in self.groups if group.terms]
         exponents = objective.exponents
@@ -209,14 +211,15 @@ class Terms:
     def _limits(self, place: int, level: Level) -> list[Group]:
         """What a level holds and spreads over, as shares of what it can."""
         found = []
-        if level.capacity is not None:
+        room = self.problem.use.rooms[place]
+        if room is not None:
             group = Group(LIMIT)
             for tensor in np.flatnonzero(self.keep[place]).tolist():
                 if self.problem.space.workload.tensors[tensor].name in level.holds:
                     continue
                 # Of a level without any room nothing fits; a logarithm of 0 is nothing to reckon with.
                 wide = self.problem.space.workload.tensors[tensor].bits
-                group.add(wide / max(level.capacity, 0.5), (_tile(tensor, place),))
+                group.add(wide / max(room, 0.5), (_tile(tensor, place),))
             found.append(group)
         if level.fan_out > 1:
             found.append(Group(LIMIT, [Term(1 / self._widest(place), (_fan_out(place),))], spreads=True))
@@ -224,6 +227,14 @@ class Terms:
         if least > 1:
             found.append(Group(LIMIT, [Term(float(least), (_over_fan_out(place),))]))
         return found
+
+    def _at_work(self) -> list[Group]:
+        """The MACs that limits ask for, over those that all levels together spread over."""
+        least, levels = self.problem.use.least_macs, self.problem.accelerator.levels
+        if not least:
+            return []
+        spread = tuple(_over_fan_out(place) for place, level in enumerate(levels) if level.fan_out > 1)
+        return [Group(LIMIT, [Term(float(least), spread or (Counts.nothing,))])]
 
 
 def unit_of_loss(objective: Objective, hertz: float) -> float:

@@ -21,7 +21,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 
+from dse.core.limits import PE_USE
 from dse.core.objective import objective_named
+from dse.domains.clustered.limits import FIGURES
 from dse.domains.clustered.mapping import (
     COLUMNS,
 )
@@ -56,7 +58,8 @@ MAPPED = ORDER_TABLE.shape[1]
 CYCLES = instance.COLUMNS.index("cycles")
 NO_PAIRS: Tables = np.zeros(0, np.int32), np.full(4, NONE)
 MIRRORED = 3
-"""Of the `sizes` that kernels take: whether groups that are mirror images are left out."""
+"""Of the `sizes` that kernels take: whether groups that are mirror images are left out. Behind it stands how
+many steps limits leave to the busiest PE."""
 AXES = SIZES + 2, PITCHES, OVERLAPS, FIRST_REAL, END_REAL
 
 
@@ -70,6 +73,7 @@ class BoxBounds:
     rounds: ClassVar[Rounds] = Rounds(first=1, most=8, blocks=2, part=1)
     # They are found again by a check.
     lists_solved: ClassVar[bool] = False
+    limits: ClassVar[tuple[str, ...]] = tuple(FIGURES)
     # Where no tiles fit, no group has a bound.
     nothing_fits: ClassVar[bool] = False
 
@@ -87,7 +91,7 @@ class BoxBounds:
     def _figures(self) -> tuple[IntArray, FloatArray, FloatArray]:
         problem = self.problem
         machine = problem.accelerator
-        sizes = [machine.l1_size, machine.l2_size, machine.num_pes, self._rows_like_columns]
+        sizes = [*problem.use.room, machine.num_pes, self._rows_like_columns, problem.use.most_steps]
         terms = objective_named(problem.objective).rows(instance.COLUMNS)
         return np.array(sizes, dtype=np.int64), instance.constants_of(problem), terms
 
@@ -130,9 +134,15 @@ class BoxBounds:
         clusters, parallels, classes = self._choices
         shape = (*classes[:, 0, 0], len(clusters), *parallels[:, 0])
         *_, place, outer, inner = np.unravel_index(number, shape)
+        spread = parallels[[0, 1], [1 + outer, 1 + inner]]
+        if PE_USE in self.problem.use.limits:
+            # Of dims that are spread, the dominated pair may be the only one that leaves enough PEs busy.
+            counts, starts = self._pairs_alone
+            starts[spread] = NONE
+            return counts, starts
         size = int(clusters[place])
         across = self.problem.accelerator.num_pes // size
-        starts = self._pairs.starts(size, across, *parallels[[0, 1], [1 + outer, 1 + inner]].tolist())
+        starts = self._pairs.starts(size, across, *spread.tolist())
         return self._pairs.counts, starts
 
     @property

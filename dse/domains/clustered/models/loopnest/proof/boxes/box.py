@@ -51,6 +51,7 @@ MAC_PJ, L1_PJ, NOC_PJ, L2_PJ, DRAM_PJ, HERTZ, L1_A_MAC = range(7)
 # its outputs leave.
 LEAST_CYCLES, LINK_CYCLES, ENDS, STEADY_CYCLES, AT_LAST = 2, 3, 4, 5, 6
 CASE_COLUMNS = 7
+MOST_WORK = 4
 
 value_of = njit(**INLINED)(loss_value)
 
@@ -115,7 +116,9 @@ def bound_box(
     box, choice, params, sizes, constants, terms, orders, order_table, dims, shares, fills, cases, known,
     counts, starts,
 ):  # fmt: skip
-    """A loss that no feasible mapping of the box is below; inf if none fits. `sizes` are of L1 and L2.
+    """A loss that no feasible mapping of the box is below; inf if none fits, or if too many PEs idle.
+
+    `sizes` are of L1 and L2, and last the most steps of the busiest PE.
 
     Tiles that do not fit are cut off the box, and dominated ones: `counts` holds tables of `dominance`, which
     begin at `starts` (4), or -1. `known` (10) has the outer tiles of the box that was bounded
@@ -159,6 +162,8 @@ def bound_box(
         if dim <= C:
             first_weights *= dims[dim, FIRST]
             last_weights *= dims[dim, LAST_SPAN]
+    if work > sizes[MOST_WORK]:
+        return float("inf")
     noc, offchip, latency = params[NOC], params[OFFCHIP], params[LATENCY]
     ends = cycles_of(first_inputs + first_weights, noc) + cycles_of(sent, noc)
     link_ends = cycles_of(inputs + weights, offchip) + cycles_of(written, offchip)

@@ -24,6 +24,7 @@ import numpy as np
 
 from dse.core.objective import objective_named
 from dse.domains.clustered import feasibility_kernel
+from dse.domains.clustered.limits import FIGURES
 from dse.domains.clustered.mapping import (
     COLUMNS,
     INNER_ORDER,
@@ -91,6 +92,7 @@ class BoxBounds:
 
     rounds: ClassVar[Rounds] = Rounds(first=1, most=1, blocks=1, part=1)
     lists_solved: ClassVar[bool] = False
+    limits: ClassVar[tuple[str, ...]] = tuple(FIGURES)
     nothing_fits: ClassVar[bool] = False
     groups: ClassVar[int] = 1
 

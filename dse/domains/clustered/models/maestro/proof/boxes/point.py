@@ -35,6 +35,7 @@ from dse.domains.clustered.models.maestro.proof.level import (
     L2,
     LANES,
     LATENCY,
+    MOST_STEPS,
     OFFCHIP,
     PES,
 )
@@ -87,6 +88,8 @@ def pair_up(tiles, cluster, spatial, parallels, fixed, smallest, params, floors,
             continue
         for tile in range(smallest[inner], (fixed[inner] if fixed[inner] > 0 else tiles[inner]) + 1):
             floor = max(floor_of(tiles, cluster, spatial, inner, tile, params), lanes)
+            if floor * params[LANES] > params[MOST_STEPS]:
+                continue
             step = whole_cycles(tiles, cluster, inner, tile, smallest, params)
             below = False
             for pair in range(count):
@@ -131,6 +134,8 @@ def solve_point(
         if not parallels[inner] or tile > tiles[inner] or (fixed[inner] > 0 and tile != fixed[inner]):
             continue
         floor = max(floor_of(tiles, cluster, spatial, inner, tile, params), lanes)
+        if floor * params[LANES] > params[MOST_STEPS]:
+            continue
         step = whole_cycles(tiles, cluster, inner, tile, smallest, params)
         count = 0
         for index in range(distinct[0]):

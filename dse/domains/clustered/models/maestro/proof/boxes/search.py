@@ -31,6 +31,8 @@ from dse.domains.clustered.models.maestro.proof.level import (
     DEPTHWISE,
     DIMS,
     L2,
+    LANES,
+    MOST_STEPS,
     PES,
     SITES,
     SIZES,
@@ -98,7 +100,7 @@ def pop(bounds, rows, count, row):
 
 @njit(**LEAN)
 def bound_box(row, params, hertz, terms, parallels, fixed, smallest, orders, tables, scratch):
-    """A loss that no feasible mapping of a box is below; inf if none fits."""
+    """A loss that no feasible mapping of a box is below; inf if none fits, or if too many PEs idle."""
     box, loops, shares, least, reads, delays, level, floors, steps, tiles = scratch
     for dim in range(DIMS):
         box[dim, LOW], box[dim, HIGH] = row[2 * dim], row[2 * dim + 1]
@@ -114,6 +116,8 @@ def bound_box(row, params, hertz, terms, parallels, fixed, smallest, orders, tab
         return np.inf
     pairs = 1
     floors[0], steps[0] = box_floor(box, cluster, spatial, least, parallels, params), 0
+    if floors[0] * params[LANES] > params[MOST_STEPS]:
+        return np.inf
     single = True
     for dim in range(DIMS):
         single &= box[dim, LOW] == box[dim, HIGH]
