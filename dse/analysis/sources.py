@@ -187,6 +187,7 @@ def _plan(
             "fixed": space["fixed"],
             **({"parts": space["parts"]} if space.get("parts") else {}),
             "area_budget": identity["problem"].get("area_budget"),
+            **({"limits": identity["problem"]["limits"]} if identity["problem"].get("limits") else {}),
         }
     first = entries[0].identity
     return {

@@ -76,6 +76,7 @@ class _CampaignFile(Schema):
     tiles: str = "factors"
     space: Any = "default"
     area_budget: Annotated[float | None, Limits(gt=0)] = None
+    limits: Names = field(default_factory=list)
     fixed: dict[str, Any] = field(default_factory=dict)
     hardware: dict[str, Any] = field(default_factory=dict)
     objectives: Names = field(default_factory=list)
@@ -207,6 +208,7 @@ def _problems(
                     file.fixed,
                     own,
                     file.area_budget,
+                    file.limits,
                 )
                 _refuse_own_clocks(problem)
                 key = (name, entry.accelerator, objective)

@@ -82,6 +82,7 @@ class _Definition(_Stored):
     fixed: dict[str, Any]
     parts: dict[str, Any] = field(default_factory=dict)
     area_budget: float | None = None
+    limits: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -129,6 +130,7 @@ class _Problem(_Stored):
     objective: str
     cost_model: str
     area_budget: float | None = None
+    limits: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

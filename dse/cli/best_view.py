@@ -40,6 +40,12 @@ def show_best(
         console.print(f"cost model {problem.model.name!r} does not say where they go")
 
 
+def within_limits(problem: AnyProblem) -> str:
+    """What a heading says of the problem's limits; nothing without any."""
+    limits = problem.options.get("limits", ())
+    return f", {', '.join(limits)}" if limits else ""
+
+
 def show_all_runs(console: Console, layer: object, cycles: int, energy_nj: float) -> None:
     """Say what the layer takes in all, where it is run more than once, as groups and heads are."""
     found = in_all(layer, cycles, energy_nj).get("in_all", {"repeats": 1})

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dse.cli import output
-from dse.cli.best_view import DIGITS, best_figures, show_best, show_folder, show_totals
+from dse.cli.best_view import DIGITS, best_figures, show_best, show_folder, show_totals, within_limits
 from dse.cli.roofline_view import roofline_line, show_rooflines
 from dse.core.cost_models import unit_of
 from dse.support.quantities import quantity
@@ -71,7 +71,7 @@ def show_layer(
     machine = problem.accelerator.called(entry["accelerator"])
     title = f"{entry['layer']} ({problem.layer}), {machine}, cost model {problem.model_spec}"
     title += ANY_SIZE * (entry["tiles"] == "any")
-    output.print_heading(console, title)
+    output.print_heading(console, title + within_limits(problem))
     best = certificate.best
     if best is None:
         words = {
@@ -213,6 +213,7 @@ def _proof(certificate: Certificate, problem: AnyProblem) -> str:
     if certificate.earlier_seconds:
         kept = f" after {output.short(certificate.earlier_seconds)} s of earlier runs{kept}"
     left = f", {counts.open:,} left" if counts.open else ""
+    beyond = " or beyond the limits" if within_limits(problem) else ""
     if counts.groups == 1:
         rest = "the others are left or ruled out" if left else "the others ruled out"
         return (
@@ -222,5 +223,5 @@ def _proof(certificate: Certificate, problem: AnyProblem) -> str:
     return (
         f"proof over {counts.mappings:,} mappings in {seconds} s{kept}: "
         f"{counts.groups:,} choices of {prover_of(problem).groups}, {counts.too_large:,} too large for the "
-        f"buffers, {counts.bounded:,} ruled out by their bound, {counts.solved:,} solved{left}"
+        f"buffers{beyond}, {counts.bounded:,} ruled out by their bound, {counts.solved:,} solved{left}"
     )

@@ -63,6 +63,7 @@ def problems_asked(
     hardware: Iterable[str] | None = None,
     fix: Iterable[str] | None = None,
     area_budget: float | None = None,
+    limits: Sequence[str] | None = None,
     refuse: Callable[[AnyProblem], object] = lambda problem: None,
     named: bool = False,
 ) -> dict[str, AnyProblem]:
@@ -76,7 +77,7 @@ def problems_asked(
     for spec, found in layers.items():
         try:
             problems[spec] = make_problem(
-                found, machine, objective, model, **options, area_budget=area_budget
+                found, machine, objective, model, **options, area_budget=area_budget, limits=limits or ()
             )
             refuse(problems[spec])
         except InputError as error:

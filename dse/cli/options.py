@@ -94,6 +94,15 @@ AreaBudget = Annotated[
         "--budget-area", help="No mapping whose PEs and buffers need more mm2 is feasible.", metavar="MM2"
     ),
 ]
+Limit = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--limit",
+        help="A share that mappings may use at most, or must use, as in 'l2_use <= 0.8' or 'pe_use >= 0.75'; "
+        "of a machine of levels 'NAME_use <= 0.5'; repeatable.",
+        metavar="LIMIT",
+    ),
+]
 Fix = Annotated[
     list[str] | None,
     typer.Option(

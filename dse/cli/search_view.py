@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dse.campaign.pace import Pace
 from dse.cli import output
-from dse.cli.best_view import DIGITS, best_figures, show_best, show_folder, show_totals
+from dse.cli.best_view import DIGITS, best_figures, show_best, show_folder, show_totals, within_limits
 from dse.cli.front_view import show_found
 from dse.core.objective import several
 from dse.support.errors import InputError
@@ -76,7 +76,7 @@ def show_layer(result: Result, layer: str, accelerator: str, out: Path | None, *
     console, problem = output.make_console(), result.cell.problem
     machine = problem.accelerator.called(accelerator)
     title = f"{result.cell.name} on {layer} ({problem.layer}), {machine}, cost model {problem.model_spec}"
-    output.print_heading(console, title)
+    output.print_heading(console, title + within_limits(problem))
     infeasible = sum(result.refusals.values())
     why = "; ".join(f"{reason.text}: {count:,}" for reason, count in result.refusals.items())
     console.print(

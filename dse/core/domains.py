@@ -5,7 +5,7 @@ The cost model decides: it declares the domain whose designs it prices. Nobody e
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -146,15 +146,24 @@ def make_problem(
     fixed: Mapping[str, Any] | None = None,
     space: Any = "default",
     area_budget: float | None = None,
+    limits: Sequence[str] = (),
 ) -> AnyProblem:
-    """The problem of a layer on `hardware`, which is it, or names it by a preset or a file."""
+    """The problem of a layer on `hardware`, which is it, or names it by a preset or a file.
+
+    `limits` are texts such as `l2_use <= 0.8`: see `dse.core.limits`.
+    """
     kind = domain_of(cost_model)
     found = class_of_spec(cost_model) if isinstance(cost_model, str) else cost_model
     given: Any = layer
     if isinstance(given, WholeNetwork) and not found.prices_networks:
         raise InputError(f"{given.name} is {given}: cost model {found.name!r} prices one layer")
     machine = kind.load_hardware(hardware, cost_model) if isinstance(hardware, str) else hardware
-    return kind.make_problem(layer, machine, objective, cost_model, tiles, fixed or {}, space, area_budget)
+    made = kind.make_problem(layer, machine, objective, cost_model, tiles, fixed or {}, space, area_budget)
+    if not limits:
+        return made
+    if not hasattr(made, "limits"):
+        raise InputError(f"cost model {found.name!r} is of designs without limits: leave {limits[0]!r} out")
+    return made.with_changes(limits=limits)
 
 
 def problem_from_identity(identity: Mapping[str, Any]) -> AnyProblem:
@@ -169,6 +178,7 @@ def problem_from_identity(identity: Mapping[str, Any]) -> AnyProblem:
         space["fixed"],
         space.get("parts") or "default",
         identity.get("area_budget"),
+        identity.get("limits") or (),
     )
 
 
@@ -186,6 +196,7 @@ def problem_from_definition(
         definition["fixed"],
         definition.get("parts") or "default",
         definition.get("area_budget"),
+        definition.get("limits") or (),
     )
 
 

@@ -27,7 +27,7 @@ class Change:
 class Explanation:
     """Whether it is feasible, and why not; `refused` counts reasons over the mappings that were `tried`.
 
-    `hardware` and `genes` are changes, the smallest first, each of which would do by itself.
+    `hardware`, `genes` and `limits` are changes, the smallest first, each of which would do by itself.
     """
 
     feasible: bool
@@ -36,9 +36,11 @@ class Explanation:
     refused: Mapping[str, int]
     hardware: tuple[Change, ...] = ()
     genes: tuple[Change, ...] = ()
+    limits: tuple[Change, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """The explanation as plain data."""
+        limits = {"limits": [change.to_dict() for change in self.limits]} if self.limits else {}
         return {
             "feasible": self.feasible,
             "reason": self.reason,
@@ -46,4 +48,5 @@ class Explanation:
             "refused": dict(self.refused),
             "hardware": [change.to_dict() for change in self.hardware],
             "genes": [change.to_dict() for change in self.genes],
+            **limits,
         }

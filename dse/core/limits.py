@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from decimal import Decimal, InvalidOperation
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, InvalidOperation
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -32,6 +32,12 @@ class Limit(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.figure} {self.sign} {self.share:f}"
+
+    def loosened(self, use: float) -> Limit:
+        """The limit that a mapping of this use keeps, by four decimals."""
+        rounded = ROUND_CEILING if self.sign == AT_MOST else ROUND_FLOOR
+        share = Decimal(use).quantize(Decimal("0.0001"), rounded)
+        return self._replace(share=min(max(share, Decimal("0.0001")), Decimal(1)).normalize())
 
     def of(self, capacity: int) -> int:
         """The most of so many words that it leaves."""

@@ -133,7 +133,8 @@ class AnyProblem(Protocol):
 
     @property
     def options(self) -> dict[str, Any]:
-        """What shapes the space, as plain data: `tiles`, `fixed`, and `parts` and `area_budget` if given."""
+        """What shapes the space, as plain data: `tiles`, `fixed`, and `parts`, `area_budget` and `limits` if
+        given."""
         ...
 
     @property

@@ -24,6 +24,7 @@ from dse.cli.options import (
     Fresh,
     Hardware,
     Json,
+    Limit,
     NetworkName,
     Objective,
     SpaceName,
@@ -71,6 +72,7 @@ def command(
     space: SpaceName = "default",
     hardware: Hardware = None,
     fix: Fix = None,
+    limit: Limit = None,
     cost_model: CostModelName = None,
     constants: ConstantsFile = None,
     cache: Cache = None,
@@ -126,9 +128,11 @@ def command(
         raise InputError("--detail is of one layer and one objective: give --layer, one of the network's")
     if roofline and network is None:
         raise InputError("--roofline is of a network's layers; a layer's own is shown with its proof")
-    if chains and (network is None or fix or hardware or formats or roofline or several(objective)):
+    alone = fix or limit or hardware or formats or roofline
+    if chains and (network is None or alone or several(objective)):
         raise InputError(
-            "--chains is of a --network and one objective, without --fix, --hardware, --format and --roofline"
+            "--chains is of a --network and one objective, without --fix, --limit, --hardware, --format and "
+            "--roofline"
         )
     if line_buffers and not chains:
         raise InputError("--line-buffers is of --chains")
@@ -150,6 +154,7 @@ def command(
         space=space,
         hardware=hardware,
         fix=fix,
+        limits=limit,
         refuse=partial(_refuse, roofline=roofline, formats=formats),
         named=network is not None,
     )

@@ -13,7 +13,15 @@ from dse.cli import output
 from dse.cli.completion import complete_objective
 from dse.cli.evaluation_view import show_evaluation
 from dse.cli.networks import note_merged
-from dse.cli.options import ACCELERATOR_OPTION, LAYER_OPTION, ConstantsFile, CostModelName, Json, chosen_model
+from dse.cli.options import (
+    ACCELERATOR_OPTION,
+    LAYER_OPTION,
+    ConstantsFile,
+    CostModelName,
+    Json,
+    Limit,
+    chosen_model,
+)
 from dse.support.errors import InputError
 from dse.support.quantities import energy
 
@@ -59,6 +67,7 @@ def command(
     ] = None,
     cost_model: CostModelName = None,
     constants: ConstantsFile = None,
+    limit: Limit = None,
     detail: Annotated[
         bool,
         typer.Option(
@@ -71,7 +80,8 @@ def command(
     model = chosen_model(cost_model, constants)
     named = {"--layer": layer, "--accelerator": accelerator, "--mapping": mapping}
     if cases is not None:
-        extra = [name for name, value in {**named, "--objective": objective}.items() if value is not None]
+        given = {**named, "--objective": objective, "--limit": limit or None}
+        extra = [name for name, value in given.items() if value is not None]
         if extra:
             raise InputError(f"{extra[0]} does not go with --cases: each case holds its own")
         _evaluate_cases(cases, model, detail, json)
@@ -79,18 +89,27 @@ def command(
     missing = [name for name, value in named.items() if value is None]
     if layer is None or accelerator is None or mapping is None:
         raise InputError(f"evaluate needs {', '.join(missing)} (or --cases FILE)")
-    _evaluate_mapping(layer, accelerator, mapping, objective, model, json, detail=detail)
+    _evaluate_mapping(layer, accelerator, mapping, objective, model, limit or [], json, detail=detail)
 
 
 def _evaluate_mapping(
-    layer: str, accelerator: str, mapping: str, objective: str | None, model: str, json: bool, *, detail: bool
+    layer: str,
+    accelerator: str,
+    mapping: str,
+    objective: str | None,
+    model: str,
+    limits: list[str],
+    json: bool,
+    *,
+    detail: bool,
 ) -> None:
     from dse.cli.best_view import show_all_runs
     from dse.core.domains import make_problem
     from dse.core.layer import in_all
     from workloads import load_layer
 
-    problem = make_problem(load_layer(layer), accelerator, objective or DEFAULT_OBJECTIVE, model)
+    named = objective or DEFAULT_OBJECTIVE
+    problem = make_problem(load_layer(layer), accelerator, named, model, limits=limits)
     found = problem.find_mapping(mapping)
     evaluation, objective = problem.judge(found), objective and problem.objective
     note_merged(layer)

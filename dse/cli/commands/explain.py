@@ -15,6 +15,7 @@ from dse.cli.options import (
     Fix,
     Json,
     LayerName,
+    Limit,
     chosen_model,
 )
 from dse.support.errors import InputError
@@ -66,6 +67,7 @@ def command(
         ),
     ] = None,
     fix: Fix = None,
+    limit: Limit = None,
     cost_model: CostModelName = None,
     constants: ConstantsFile = None,
     json: Json = False,
@@ -82,13 +84,15 @@ def command(
         if mapping is not None:
             raise InputError("--what-if is of the best of all mappings: leave --mapping out")
         given = objective or "latency"
-        problem = problem_asked(layer, accelerator, given, model, tiles=tiles or FACTORS, fix=fix)
+        problem = problem_asked(
+            layer, accelerator, given, model, tiles=tiles or FACTORS, fix=fix, limits=limit
+        )
         note_merged(layer)
         explain_what_if(problem, layer, accelerator, tiles=tiles, time_limit=time_limit, json=json)
         return
     if objective is not None or time_limit is not None:
         raise InputError("--objective and --time-limit are of --what-if")
-    problem = problem_asked(layer, accelerator, "edp", model, tiles=tiles or FACTORS, fix=fix)
+    problem = problem_asked(layer, accelerator, "edp", model, tiles=tiles or FACTORS, fix=fix, limits=limit)
     explanation = problem.explanation(None if mapping is None else problem.find_mapping(mapping))
     proof = None if mapping or explanation.feasible else _proof(problem)
     note_merged(layer)
@@ -129,7 +133,8 @@ def _show(title: str, explanation: Explanation, proof: str | None) -> None:
         return
     _show_changes(console, "hardware that would do", explanation.hardware)
     _show_changes(console, "genes that would do", explanation.genes)
-    if not (explanation.hardware or explanation.genes):
+    _show_changes(console, "limits that would do", explanation.limits)
+    if not (explanation.hardware or explanation.genes or explanation.limits):
         console.print("no change of buffers, and none of one or two fixed genes, makes it feasible")
 
 

@@ -20,6 +20,7 @@ from dse.cli.options import (
     Fix,
     Hardware,
     Json,
+    Limit,
     NetworkName,
     Objective,
     Seed,
@@ -70,6 +71,7 @@ def command(
     hardware: Hardware = None,
     fix: Fix = None,
     budget_area: AreaBudget = None,
+    limit: Limit = None,
     cost_model: CostModelName = None,
     constants: ConstantsFile = None,
     out: Annotated[
@@ -137,6 +139,7 @@ def command(
         hardware=hardware,
         fix=fix,
         area_budget=budget_area,
+        limits=limit,
         named=network is not None,
     )
     note_merged(network or layer or "")

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dse.core.explanation import Change, Explanation
+from dse.core.limits import AT_MOST
 from dse.core.reasons import Reason
 from dse.domains.clustered.accelerator import Accelerator
 from dse.domains.clustered.mapping import Mapping as DataflowMapping
@@ -46,7 +47,8 @@ def explain_mapping(problem: Problem, mapping: DataflowMapping) -> Explanation:
         needs = {"num_pes": mapping.cluster_size}
     hardware = [change for change in (_with_hardware(problem, mapping, needs),) if change]
     genes = tuple(_other_genes(problem, mapping))
-    return Explanation(False, problem.explain(mapping), 1, {reason.text: 1}, tuple(hardware), genes)
+    limits = tuple(_looser_limits(problem, MappingBatch.of([mapping])))
+    return Explanation(False, problem.explain(mapping), 1, {reason.text: 1}, tuple(hardware), genes, limits)
 
 
 def explain_space(problem: Problem) -> Explanation:
@@ -67,6 +69,7 @@ def explain_space(problem: Problem) -> Explanation:
         refused,
         tuple(_larger_buffers(problem, genes)),
         tuple(_freed(problem)),
+        tuple(_looser_limits(problem, problem.space.decode(genes))),
     )
 
 
@@ -119,6 +122,25 @@ def _with_hardware(problem: Problem, mapping: DataflowMapping, needs: Mapping[st
 
 def _growth(change: Change) -> float:
     return float(np.prod([new / old for old, new in change.values.values()]))
+
+
+# Limits
+
+
+def _looser_limits(problem: Problem, mappings: MappingBatch) -> Iterator[Change]:
+    """Each limit with the nearest share that one of the mappings keeps, if they keep all others."""
+    for figure, limit in problem.use.limits.items():
+        others = [str(other) for other in problem.use.limits.values() if other != limit]
+        costs = replace(problem, limits=others).evaluate(mappings)
+        places = np.flatnonzero(costs.reason == 0)
+        if not len(places):
+            continue
+        uses = problem.use.shares(mappings, costs)[figure]
+        place = int(places[np.argmin(uses[places] if limit.sign == AT_MOST else -uses[places])])
+        looser = limit.loosened(float(uses[place]))
+        if not replace(problem, limits=[*others, str(looser)]).evaluate(mappings[place]).reason[0]:
+            values = {figure: (f"{limit.sign} {limit.share:f}", f"{looser.share:f}")}
+            yield Change(values, mappings[place])
 
 
 # Genes

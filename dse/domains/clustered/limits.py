@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dse.core.figures import BUFFERS, CostBatch
+from dse.core.figures import BUFFERS, CostBatch, Figures
 from dse.core.layer import Layer
 from dse.core.limits import AT_LEAST, AT_MOST, PE_USE, Limit
 from dse.core.reasons import Reason
@@ -89,7 +89,7 @@ class Use:
 
         return FeasibilityRules(self.layer, self.accelerator, "latency").serial_floors(rows, machines)
 
-    def figures(self, batch: MappingBatch, costs: CostBatch) -> dict[str, FloatArray]:
+    def shares(self, mappings: MappingBatch, costs: Figures) -> dict[str, FloatArray]:
         """The shares of the limited figures, on the one accelerator, of mappings that have a price."""
         machine = self.accelerator
         found = {
@@ -98,7 +98,7 @@ class Use:
             if use in self.limits
         }
         if PE_USE in self.limits:
-            found[PE_USE] = self._ideal(machine.num_pes * machine.simd_lanes) / self.busiest(batch.rows)
+            found[PE_USE] = self._ideal(machine.num_pes * machine.simd_lanes) / self.busiest(mappings.rows)
         return found
 
     def why(self, batch: MappingBatch, costs: CostBatch) -> str:

@@ -32,6 +32,7 @@ def check_command(study: Study, cell: Summary, problem: AnyProblem, mapping: Des
         options = ["--cases", "-", "--cost-model", study.cost_model, "--json"]
         return f"echo {shlex.quote(json.dumps(problem.case(mapping)))} | dse evaluate {shlex.join(options)}"
     options = [*_where(cell), "--cost-model", study.cost_model, "--mapping", "/dev/stdin"]
+    options += (word for limit in problem.options.get("limits", ()) for word in ("--limit", limit))
     return f"echo {shlex.quote(mapping.to_json())} | dse evaluate {shlex.join(options)}"
 
 
@@ -46,6 +47,7 @@ def search_command(study: Study, cell: Summary, problem: AnyProblem) -> str:
     options += _space_options(problem)
     options += (word for text in _fixed(given["fixed"]) for word in ("--fix", text))
     options += ["--budget-area", f"{given['area_budget']:g}"] if "area_budget" in given else []
+    options += (word for limit in given.get("limits", ()) for word in ("--limit", limit))
     options += ["--cost-model", study.cost_model, "--budget", str(cell.budget), "--seed", str(cell.seed)]
     return f"dse search {shlex.join(options)}"
 
@@ -76,6 +78,7 @@ def campaign_toml(study: Study, problems: Table[Triple, Made]) -> str | None:
         *([f"fixed = {toml_value(given['fixed'])}"] if given["fixed"] else []),
         *([f"space = {toml_value(given['parts'])}"] if "parts" in given else []),
         *([f"area_budget = {given['area_budget']}"] if "area_budget" in given else []),
+        *([f"limits = {toml_value(given['limits'])}"] if "limits" in given else []),
         *_problems(study),
     ]
     for name in study.searchers:
