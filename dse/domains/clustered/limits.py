@@ -108,14 +108,14 @@ class Use:
             need, size = int(getattr(costs, name)[0]), getattr(machine, name)
             if use in self.limits and need > room:
                 return (
-                    f"{use} is {need / size:.4f}, and the limit is {self.limits[use]}: "
+                    f"{use} is {need / size:.6g}, and the limit is {self.limits[use]}: "
                     f"{name.split('_')[0].upper()} needs {need} of {size} {unit}, of which {room} may be used"
                 )
         busiest, most = int(self.busiest(batch.rows)[0]), self.most_cycles
         if PE_USE in self.limits and busiest > most:
             ideal = self._ideal(machine.num_pes * machine.simd_lanes)
             return (
-                f"{PE_USE} is {ideal / busiest:.4f}, and the limit is {self.limits[PE_USE]}: the busiest PE "
+                f"{PE_USE} is {ideal / busiest:.6g}, and the limit is {self.limits[PE_USE]}: the busiest PE "
                 f"computes {busiest} cycles, of which {most} are left to it"
             )
         return ""

@@ -20,12 +20,14 @@ if TYPE_CHECKING:
 class LevelsBreakdown:
     """What the levels with a capacity hold, in words or bits, and where the cycles go.
 
-    `ideal_cycles` are the layer's MACs on all MACs of the machine, `bound` is compute or a level's name.
+    `ideal_cycles` are the layer's MACs on all MACs of the machine, `busy_pes` the share of these that works,
+    `bound` is compute or a level's name.
     """
 
     levels: dict[str, BufferUse]
     ideal_cycles: int
     utilisation: float
+    busy_pes: float
     bound: str
     unit: str = "words"
 
@@ -41,6 +43,7 @@ class LevelsBreakdown:
         return (
             *(buffer_line(name, use, self.unit) for name, use in self.levels.items()),
             Line("utilisation", f"{self.utilisation:.1%}", ideal),
+            Line("busy PEs", f"{self.busy_pes:.1%}", "of the MACs, in every step"),
         )
 
 
@@ -56,7 +59,9 @@ def evaluate(problem: MachineProblem, mapping: HierarchyMapping) -> Evaluation:
     (found,) = problem.model.price_lines([("mapping", line)], detail=True)
     whole = {**named, **found, "status": "ok" if feasible else "invalid"}
     reason, detail = None if feasible else problem.explain(mapping), problem.detail(mapping)
-    breakdown = _breakdown(problem, detail, found["utilization"]) if detail else None
+    _, wide = problem.space.measure(problem.space.layout.encode([mapping]))
+    busy = int(wide[0].prod()) / problem.accelerator.macs
+    breakdown = _breakdown(problem, detail, found["utilization"], busy) if detail else None
     return Evaluation(whole, feasible, reason, losses, breakdown, detail)
 
 
@@ -79,7 +84,9 @@ def explain(problem: MachineProblem, mapping: HierarchyMapping) -> str:
     return reason.text
 
 
-def _breakdown(problem: MachineProblem, detail: Detail, utilisation: float) -> LevelsBreakdown:
+def _breakdown(
+    problem: MachineProblem, detail: Detail, utilisation: float, busy_pes: float
+) -> LevelsBreakdown:
     capacities = {level.name: level.capacity for level in problem.accelerator.levels}
     return LevelsBreakdown(
         levels={
@@ -89,6 +96,7 @@ def _breakdown(problem: MachineProblem, detail: Detail, utilisation: float) -> L
         },
         ideal_cycles=-(-problem.layer.macs // problem.accelerator.macs),
         utilisation=utilisation,
+        busy_pes=busy_pes,
         bound=detail.bound,
         unit=problem.accelerator.unit,
     )

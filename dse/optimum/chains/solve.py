@@ -46,6 +46,8 @@ def certify_chains(
     problems = {layer: make(layer) for chain in chains for layer in chain.layers}
     problem = problems[chains[0].layers[0]]
     objective = refuse_objective(problem.objective)
+    if limits := problem.options.get("limits"):
+        raise InputError(f"chains know no limits of your own: leave {limits[0]!r} out")
     home = residence.home(problem)
     sizes = {layer: residence.sizes(one) for layer, one in problems.items()}
     if residence.tiles is None:

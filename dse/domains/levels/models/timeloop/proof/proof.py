@@ -16,6 +16,7 @@ from dse.core.certificate import Counts
 from dse.core.clock import Clock
 from dse.core.objective import Objective, objective_named
 from dse.domains.levels.layout import RowArray
+from dse.domains.levels.models.timeloop.proof.at_work import busy_components
 from dse.domains.levels.models.timeloop.proof.branch import Branch
 from dse.domains.levels.models.timeloop.proof.components import components_of
 from dse.domains.levels.models.timeloop.proof.counts import Counts as ComponentCounts
@@ -79,20 +80,25 @@ class Proof:
         self._unit = unit_of_loss(self._objective, hertz)
         every = components_of(self.problem)
         # A dim of size 1 has no loops: without others it stands for all.
-        self._components = [one for one in every if (one.temporal * one.spatial).max() > 1] or every[:1]
+        looped = [one for one in every if (one.temporal * one.spatial).max() > 1] or every[:1]
+        fan_outs = [level.fan_out for level in self.problem.accelerator.levels]
+        busy = busy_components(looped, fan_outs, self.problem.use.least_macs)
+        self._components = looped if busy is None else busy
         workload, machine = self.problem.space.workload, self.problem.accelerator
         counts = [ComponentCounts(workload, machine, component) for component in self._components]
         orders = orders_of(self.problem)
         self._branches = [
             Branch(self.problem, number, self._components, counts, orders, keep)
-            for number, keep in enumerate(_bypasses(self.problem))
+            for number, keep in enumerate(() if busy is None else _bypasses(self.problem))
         ]
         self._rows = Rows(self.problem, self._components, orders)
         self._places = count()
         self._of_latency = self._objective.exponents == {"latency": 1}
 
     def begin(self, clock: Clock) -> None:
-        """Find a good mapping to begin with."""
+        """Find a good mapping to begin with, if there may be any."""
+        if not self._branches:
+            return
         space, rng = self.problem.space, np.random.default_rng(0)
         genes = space.sample(rng, FIRST_POINTS)
         losses = self.problem.price(genes).loss
