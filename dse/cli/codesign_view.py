@@ -43,6 +43,8 @@ def show(found: Codesign, entry: dict[str, Any], out: Path | None, *, kept: bool
     if found.status == "bounded":
         more = "; the same command goes on from here" if kept else ""
         if found.ended:
+            more = "; between are more sums of mappings than are gone through"
+        if found.ended and "max_power" in found.caps:
             more = "; below the best, slower mappings alone may keep the caps: these are not looked for"
         bound = quantity(found.lower_bound, unit, DIGITS)
         console.print(f"no machine and mappings are below {bound}{more}")

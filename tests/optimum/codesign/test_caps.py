@@ -108,6 +108,14 @@ def test_what_fronts_settle_is_the_best_of_the_layers_fronts(proofs: Path) -> No
     assert found.best["value"] == pytest.approx(every[every[:, 0] <= CAP, 1].min(), rel=1e-12)
 
 
+def test_more_sums_than_are_gone_through_leave_a_gap(proofs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = settled_by_fronts(proofs)
+    monkeypatch.setattr("dse.optimum.codesign.sums.MOST", 1)
+    found = dse.codesign(LAYERS, whole.space, "energy", **whole.caps, cache=False)
+    assert (found.status, found.ended) == ("bounded", True)
+    assert found.lower_bound < whole.lower_bound <= found.best["value"]
+
+
 @pytest.mark.usefixtures("few_draws")
 def test_what_fronts_settle_is_checked_by_other_code(proofs: Path) -> None:
     found = settled_by_fronts(proofs)
