@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from dse.optimum.codesign.simplex import largest_sum
 from dse.support.arrays import FloatArray
 
 ROUNDED = 1e-12
@@ -103,7 +102,9 @@ def _at(lemmas: list[Lemma], best: tuple[float, Shares], prices: tuple[float, ..
 
 
 def _best_shares(lemmas: list[Lemma], prices: tuple[float, ...]) -> tuple[float, Shares]:
-    """The linear program. Its shares are made to keep the prices, however exactly it was solved."""
+    """The linear program. Its shares are made to keep the prices, whatever the solver's tolerance was."""
+    from scipy.optimize import linprog
+
     table: FloatArray = np.array([lemma.prices for lemma in lemmas])
     least, limit = np.array([lemma.least for lemma in lemmas]), np.array(prices)
     # What has no price may not be paid for.
@@ -111,9 +112,12 @@ def _best_shares(lemmas: list[Lemma], prices: tuple[float, ...]) -> tuple[float,
     priced = limit > 0
     if not len(usable) or not priced.any():
         return 0.0, ()
-    shares = np.zeros(len(lemmas))
-    size = float(least[usable].max()) or 1.0
-    shares[usable] = largest_sum(table[np.ix_(usable, priced)] / limit[priced], least[usable] / size)
+    shares, size = np.zeros(len(lemmas)), float(least[usable].max()) or 1.0
+    uses = table[np.ix_(usable, priced)] / limit[priced]
+    solved = linprog(-least[usable] / size, A_ub=uses.T, b_ub=np.ones(uses.shape[1]), method="highs")
+    if solved.status != 0:
+        return 0.0, ()
+    shares[usable] = np.where(solved.x > 1e-12, solved.x, 0.0)
     over = float((shares @ table[:, priced] / limit[priced]).max())
     shares /= max(over, 1.0) * (1 + ROUNDED)
     found = tuple((lemma.number, float(share)) for lemma, share in zip(lemmas, shares, strict=True) if share)
