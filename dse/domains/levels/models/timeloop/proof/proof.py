@@ -134,9 +134,7 @@ class Proof:
         for node in nodes:
             self._push(node)
         roots = [] if nodes else [branch.root() for branch in self._branches]
-        # Small nodes take Python's time, of which threads share one.
-        tight = any(branch.is_tight for branch in self._branches)
-        with ThreadPoolExecutor(1 if tight else cpu_count() or 1) as pool:
+        with ThreadPoolExecutor(cpu_count() or 1) as pool:
             # Some bound is there, however short the time.
             for step in pool.map(self._settle, roots, [self.target] * len(roots)):
                 self._take(step)
