@@ -10,8 +10,11 @@ import pytest
 from dse.core.certificate import BOUNDED, OPTIMAL
 from dse.core.clock import Clock
 from dse.core.layer import Layer
-from dse.domains.clustered.accelerator import PRESETS
+from dse.domains.clustered.accelerator import PRESETS, Accelerator
 from dse.domains.clustered.problem import Problem
+from dse.domains.clustered.proof.bounds import Groups
+from dse.domains.clustered.proof.certifiers import certifier_of
+from dse.domains.clustered.proof.descent import good_mapping
 from dse.domains.clustered.proof.solver import solve
 from dse.optimum import certify, verify
 from dse.optimum.verification import failures
@@ -42,6 +45,32 @@ def test_no_mapping_of_a_random_layer_is_below_the_bound_of_a_box_around_it() ->
         assert found.min(initial=1.0) >= 1.0, problem
         seen += len(found)
     assert seen > 1000
+
+
+@pytest.mark.parametrize(("order", "parallel"), [("KCYX", "K"), ("CKYX", "C"), ("YKCX", "Y")])
+def test_no_mapping_of_a_fixed_order_is_below_the_bound_of_a_box_around_it(order: str, parallel: str) -> None:
+    # Clusters that are too few for the outermost loop are too few at every step of those inside.
+    fixed = {"outer.order": order, "outer.parallel": parallel}
+    for layer in (Layer.gemm(5, 6, 6), Layer("CONV", 6, 4, 8, 8, 3, 3), Layer.gemm(1, 300, 200)):
+        problem = Problem(
+            layer, Accelerator(8, 64, 2000, 2, 8), "energy", "maestro", tiles="any", fixed=fixed
+        )
+        found = point_margins(problem, np.random.default_rng(0), 500)
+        assert len(found) > 20
+        assert found.min() >= 1.0, problem
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES[:3])
+def test_a_decoded_token_of_a_language_model_has_its_optimum_at_once(objective: str) -> None:
+    problem = Problem(Layer.gemm(1, 14336, 4096), PRESETS["edge"], objective, "maestro", tiles="any")
+    bounds = certifier_of(problem).make_bounds(problem)
+    best = good_mapping(problem)
+    assert best is not None
+    losses, ties = np.empty((2, 1))
+    bounds.bound(0, 1, losses, ties)
+    # One call: a box is never far below what its tiles have to bring.
+    found = bounds.solve(Groups(np.array([0]), losses, ties), (best.loss, 0.0))
+    assert found.left is None
 
 
 def test_tiles_of_any_size_are_never_worse_than_perfect_factors() -> None:

@@ -2,7 +2,8 @@
 
 1. A *box* is a cluster size, an outer parallel dim and for each dim an interval of outer tiles. They decide,
    with the outer order, energy, the need of L2, and how long each step waits for its data. A box's bound is
-   that of its fewest steps and smallest tiles (`outer`), with no fewer cycles than its busiest PE (`inner`).
+   that of its fewest steps and smallest tiles (`outer`), or of what all tiles of a loop bring together
+   (`totals`), with no fewer cycles than its busiest PE (`inner`).
 2. The box with the lowest bound is split in two, until one tile is left for each dim. Then all inner levels
    that could be better than the best mapping are priced, by the model's own kernel (`point`).
 3. All boxes wait in one heap (`search`): the first of it is the bound of whatever is left.
@@ -51,8 +52,8 @@ from dse.domains.clustered.space.genes import MAPPED_DIMS
 from dse.support.arrays import FloatArray, IntArray
 
 MAPPED = len(MAPPED_DIMS)
-WORK_A_CALL = 400_000
-"""Mappings priced, or as much other work, between two looks at the clock: about half a second."""
+WORK_A_CALL = 200_000
+"""Mappings priced, or as much other work, between two looks at the clock: about a quarter of a second."""
 FIRST_BOXES, MAX_BOXES = 2**14, 2**23
 """Places in the heap, to begin with and at most: a place takes 104 bytes."""
 

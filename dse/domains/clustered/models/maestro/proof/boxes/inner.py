@@ -11,7 +11,13 @@ from numba import njit
 
 from dse.domains.clustered.models.maestro.loop_table import edge_units
 from dse.domains.clustered.models.maestro.proof.boxes.outer import HIGH, LOW
-from dse.domains.clustered.models.maestro.proof.boxes.spread import BUSIEST, BUSIEST_PES, pieces
+from dse.domains.clustered.models.maestro.proof.boxes.spread import (
+    BUSIEST,
+    BUSIEST_PES,
+    WHOLE_ROUNDS,
+    WHOLE_STEPS,
+    pieces,
+)
 from dse.domains.clustered.models.maestro.proof.level import (
     BANDWIDTH,
     DEPTHWISE,
@@ -32,27 +38,77 @@ from dse.support.jit import LEAN
 
 
 @njit(**LEAN)
-def box_floor(box, cluster, spatial, least, parallels, params):
-    """Cycles of the busiest PE that no mapping of a box is below."""
-    fewest = 2**62
+def box_cycles(box, cluster, spatial, least, parallels, smallest, params):
+    """Cycles that the busiest PE has at least, in any mapping of a box, that none of them is below, and that
+    no outer step of whole tiles is below.
+
+    The second are of the busiest PE, or of the work and first data of all steps of whole tiles.
+    """
+    serial, fewest, shortest = 2**62, 2**62, 2**62
     for inner in range(DIMS):
         if not parallels[inner]:
             continue
-        work = params[FILTER]
+        floor, work, step, steps = params[FILTER], params[FILTER], params[FILTER], 1
         for dim in range(DIMS):
-            size = params[SIZES + dim]
+            size, low, high = params[SIZES + dim], box[dim, LOW], box[dim, HIGH]
+            whole = max(size // high, 1)
+            of_step = fewest_counted(low, cluster) if dim == inner else low
             if dim == spatial:
-                work *= least[BUSIEST_PES] if dim == inner else least[BUSIEST]
+                whole = least[WHOLE_ROUNDS]
+                floor *= least[BUSIEST_PES] if dim == inner else least[BUSIEST]
+                work *= whole * of_step if dim == inner else least[WHOLE_STEPS]
             elif dim == inner:
-                low, high = box[dim, LOW], box[dim, HIGH]
                 if low == high:
-                    work *= size // low * pieces(low, cluster) + pieces(size % low, cluster)
+                    floor *= size // low * pieces(low, cluster) + pieces(size % low, cluster)
                 else:
-                    work *= max(pieces(size, cluster), pieces(size, high))
+                    floor *= max(pieces(size, cluster), pieces(size, high))
+                work *= max(whole * of_step, fewest_counted(in_whole(size, low, high), cluster))
             else:
-                work *= size
-        fewest = min(fewest, work)
-    return max(pieces(fewest, params[LANES]), all_lanes(params))
+                floor *= size
+                work *= in_whole(size, low, high)
+            step *= of_step
+            steps *= whole
+        into = first_data(box, cluster, inner, smallest, params)
+        one = pieces(step, params[LANES]) + into
+        every = max(steps * one, pieces(work, params[LANES]) + steps * into)
+        floor = pieces(floor, params[LANES])
+        serial, fewest = min(serial, floor), min(fewest, max(floor, every))
+        shortest = min(shortest, one)
+    lanes = all_lanes(params)
+    return max(serial, lanes), max(fewest, lanes), shortest
+
+
+@njit(**LEAN)
+def in_whole(size, low, high):
+    """Steps that are in whole tiles, with one of some tiles."""
+    return size // low * low if low == high else max(size // high * low, size - high + 1)
+
+
+@njit(**LEAN)
+def fewest_counted(extent, pes):
+    """Steps that MAESTRO counts at least for the busiest of `pes` over whole outer tiles of `extent` in all.
+
+    A lone PE at the edge may be counted for less than its tile, which is at most the share of one PE more.
+    """
+    return extent if pes == 1 else pieces(extent, pes + 1)
+
+
+@njit(**LEAN)
+def first_data(box, cluster, inner, smallest, params):
+    """Cycles until the first data of an outer step are in, of any inner tiles with this parallel dim."""
+    depthwise = params[DEPTHWISE] == 1
+    inputs, weights = 1, params[FILTER]
+    for dim in range(DIMS):
+        own, halo = smallest[dim], halo_of(dim, params)
+        wide = own + halo
+        if dim == inner:
+            own = min(cluster * own, box[dim, LOW])
+            wide = min(cluster * wide, box[dim, LOW] + halo)
+        if in_input(dim):
+            inputs *= wide
+        if in_weights(dim, depthwise):
+            weights *= own
+    return params[LATENCY] - 1 + ceil_div(inputs + weights, params[BANDWIDTH], params[SHIFT])
 
 
 @njit(**LEAN)

@@ -25,8 +25,8 @@ from dse.domains.clustered.proof.choices import ORDER_TABLE, allowed_orders, til
 from dse.domains.clustered.proof.descent import good_mapping
 from dse.support.arrays import FloatArray, IntArray
 
-DRAWN, KEPT = 150_000, 300
-PATIENCE = 12
+DRAWN, KEPT = 75_000, 300
+PATIENCE = 24
 """Rounds that may find nothing, after which there are no more."""
 OUTER, INNER, REORDERED = 0.35, 0.5, 0.5
 """Which part of the outer tiles, of the inner ones and of the orders is drawn anew."""

@@ -12,6 +12,7 @@ from numba import njit
 from dse.domains.clustered.models.maestro.proof.boxes.spread import (
     FULL_FULL,
     FULL_NEW,
+    ITERATIONS,
     LAST_FULL,
     LAST_IS_WHOLE,
     LAST_NEW,
@@ -23,6 +24,7 @@ from dse.domains.clustered.models.maestro.proof.boxes.spread import (
     WRITTEN,
     pieces,
 )
+from dse.domains.clustered.models.maestro.proof.boxes.totals import link_cycles
 from dse.domains.clustered.models.maestro.proof.level import (
     BANDWIDTH,
     DEPTHWISE,
@@ -50,9 +52,13 @@ STEPS, TILE, WHOLE, LARGEST = range(4)
 LOOP = 4
 # Of a box: the sets of loops that move, all and those of the input; what the first step brings of inputs and
 # weights and writes; its delay, and the off-chip limit of all steps; what is written, and that of all steps
-# but the first in cycles of the NoC; the need of L2.
-MOVES, MOVES_IN, FIRST_I, FIRST_W, FIRST_OUT, INTO, LIMIT, OUT_ALL, OUT_CYCLES, L2_NEED = range(10)
-LEVEL = 10
+# but the first in cycles of the NoC; the need of L2; the loops that move with some of the tiles; the steps,
+# and cycles of all of them on the off-chip link; whether each dim has one tile.
+(
+    MOVES, MOVES_IN, FIRST_I, FIRST_W, FIRST_OUT, INTO, LIMIT, OUT_ALL, OUT_CYCLES, L2_NEED, MAY_MOVE,
+    ALL_STEPS, LINK, SINGLE,
+) = range(14)  # fmt: skip
+LEVEL = 14
 
 
 @njit(**LEAN)
@@ -67,8 +73,8 @@ def set_loops(box, spatial, params, loops):
 
 
 @njit(**LEAN)
-def set_box(loops, least, spatial, params, reads, delays, level):
-    """Tabulates the steps of a box from its `loops` and the `least` shares of its parallel loop.
+def set_box(loops, sums, least, spatial, params, reads, delays, level):
+    """Tabulates the steps of a box from its `loops` and `sums` and the `least` shares of its parallel loop.
 
     `reads` (2, 4, 2, 3) and `delays` (4, 2, 3) are as in `maestro.proof.level.set_level`, without the delay
     of outputs, which at an edge may be short: all of them together are in OUT_CYCLES.
@@ -76,12 +82,13 @@ def set_box(loops, least, spatial, params, reads, delays, level):
     depthwise = params[DEPTHWISE] == 1
     bandwidth, shift, idle = params[BANDWIDTH], params[SHIFT], params[LATENCY] - 1
     held_i, held_w, held_out, written = 1, params[FILTER], 1, 1
-    moves = moves_in = 0
-    steps = least[ROUNDS] + least[LAST_ROUNDS]
+    moves = moves_in = may_move = 0
+    steps = least[ITERATIONS]
     # No more than the loop has: that is what the clusters write of it together.
     first_out = params[SIZES + spatial] if in_output(spatial, depthwise) else 1
     for dim in range(DIMS):
         tile, count = loops[dim, TILE], loops[dim, STEPS]
+        may_move |= int(tile < params[SIZES + dim]) << dim
         if (count if dim != spatial else steps) > 1:
             moves |= 1 << dim
             if in_input(dim):
@@ -103,7 +110,7 @@ def set_box(loops, least, spatial, params, reads, delays, level):
         if dim != spatial:
             all_steps *= loops[dim, STEPS]
     of_i, of_w = in_input(spatial), in_weights(spatial, depthwise)
-    level[MOVES], level[MOVES_IN] = moves, moves_in
+    level[MOVES], level[MOVES_IN], level[MAY_MOVE], level[ALL_STEPS] = moves, moves_in, may_move, all_steps
     level[FIRST_I] = held_i * (least[START_FULL] if of_i else 1)
     level[FIRST_W] = held_w * (least[START_FULL] if of_w else 1)
     level[FIRST_OUT] = held_out * least[START_OUT]
@@ -111,7 +118,7 @@ def set_box(loops, least, spatial, params, reads, delays, level):
     level[L2_NEED] = 2 * (first + level[FIRST_OUT])
     level[INTO] = idle + ceil_div(first, bandwidth, shift)
     limit = max(2 * first // params[OFFCHIP], 2 * level[FIRST_OUT] // params[OFFCHIP]) // 2
-    level[LIMIT] = limit
+    level[LIMIT], level[LINK] = limit, link_cycles(sums, first, level[FIRST_OUT], depthwise, params)
     level[OUT_ALL] = written * least[WRITTEN]
     level[OUT_CYCLES] = 0
     # The first step's outputs are free, those of the largest tiles. Without a latency a step's outputs may

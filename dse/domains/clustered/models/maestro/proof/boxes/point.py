@@ -19,17 +19,24 @@ from dse.domains.clustered.models.maestro.grouped import price_regular
 from dse.domains.clustered.models.maestro.proof.boxes.inner import all_lanes, whole_cycles
 from dse.domains.clustered.models.maestro.proof.boxes.inner import serial_floor as floor_of
 from dse.domains.clustered.models.maestro.proof.boxes.outer import (
+    ALL_STEPS,
     INTO,
     LIMIT,
+    MAY_MOVE,
     MOVES,
+    MOVES_IN,
     OUT_ALL,
     OUT_CYCLES,
+    SINGLE,
     add_steps,
 )
+from dse.domains.clustered.models.maestro.proof.boxes.spread import pieces
+from dse.domains.clustered.models.maestro.proof.boxes.totals import words_of_order
 from dse.domains.clustered.models.maestro.proof.groups import energy_nj, value_of
 from dse.domains.clustered.models.maestro.proof.inner import l1_need
 from dse.domains.clustered.models.maestro.proof.level import (
     BANDWIDTH,
+    DEPTHWISE,
     DIMS,
     L1,
     L2,
@@ -38,39 +45,53 @@ from dse.domains.clustered.models.maestro.proof.level import (
     MOST_STEPS,
     OFFCHIP,
     PES,
+    SHIFT,
+    ceil_div,
+    halo_of,
 )
 from dse.support.jit import LEAN
 
 MOST_PAIRS, MAX_ORDERS = 64, 24
-# What was done: boxes bounded, mappings priced, boxes that came to the heap.
-BOUNDED, PRICED, CAME_BY = range(3)
-DONE = 3
+# What was done: boxes bounded, mappings priced, boxes that came to the heap, and tiles gone through for all
+# of these; as many of the last take as long as one mapping.
+BOUNDED, PRICED, CAME_BY, GONE_THROUGH = range(4)
+DONE = 4
+QUICK = 20
 
 
 @njit(**LEAN)
-def cycles_below(order, after, spatial, loops, least, reads, delays, level, floor, step):
+def cycles_below(order, after, spatial, loops, sums, least, reads, delays, level, params, floor, step):
     """Cycles that no mapping is below, with what is read: of so many by its floor, and by an outer step."""
     cycles, read_i, read_w = add_steps(order, after, spatial, loops, least, reads, delays, level, step)
-    cycles = max(cycles, level[OUT_CYCLES])
-    return max(floor, max(step + level[INTO], level[LIMIT]) + cycles), read_i, read_w
+    cycles = max(floor, max(step + level[INTO], level[LIMIT]) + max(cycles, level[OUT_CYCLES]))
+    if level[SINGLE] == 0:
+        depthwise, moves_in = params[DEPTHWISE] == 1, level[MOVES_IN]
+        read_i = max(read_i, words_of_order(order, after, moves_in, False, depthwise, sums, params))
+        read_w = max(read_w, words_of_order(order, after, moves_in, True, depthwise, sums, params))
+        idle = params[LATENCY] - 1
+        if idle >= 0:
+            over_noc = idle * level[ALL_STEPS] + ceil_div(read_i + read_w, params[BANDWIDTH], params[SHIFT])
+            cycles = max(cycles, step + over_noc)
+    return cycles, read_i, read_w
 
 
 @njit(**LEAN)
 def bound_orders(
-    floors, steps, pairs, spatial, loops, least, reads, delays, level, params, hertz, terms, orders, tables
-):
+    floors, steps, pairs, spatial, loops, sums, least, reads, delays, level, params, hertz, terms, orders,
+    tables,
+):  # fmt: skip
     """A loss that no mapping of a box is below: the least of its outer orders.
 
     `floors` and `steps` hold `pairs` of a floor and of cycles of an outer step, one of which each mapping is
-    not below. `orders` (16, 4, 25) are those that differ, by moving loops and parallel dim.
+    not below. `orders` (16, 4, 25) are those that differ, by the loops that may move and the parallel dim.
     """
     found = np.inf
-    distinct = orders[level[MOVES], spatial]
+    distinct = orders[level[MAY_MOVE], spatial]
     for index in range(distinct[0]):
         order = distinct[1 + index]
         for pair in range(pairs):
             cycles, read_i, read_w = cycles_below(
-                tables[0, order], tables[1, order], spatial, loops, least, reads, delays, level,
+                tables[0, order], tables[1, order], spatial, loops, sums, least, reads, delays, level, params,
                 floors[pair], steps[pair],
             )  # fmt: skip
             energy = energy_nj(params, read_i, read_w, level[OUT_ALL])
@@ -79,14 +100,28 @@ def bound_orders(
 
 
 @njit(**LEAN)
-def pair_up(tiles, cluster, spatial, parallels, fixed, smallest, params, floors, steps):
+def most_inner(tiles, cluster, inner, fixed, smallest, params):
+    """The largest inner tile of a parallel dim beyond which neither floor nor step falls: one for each PE."""
+    if fixed[inner] > 0:
+        return fixed[inner]
+    if halo_of(inner, params) > 0:
+        return tiles[inner]
+    if cluster == 1:
+        return smallest[inner]
+    return max(pieces(tiles[inner], cluster), smallest[inner])
+
+
+@njit(**LEAN)
+def pair_up(tiles, cluster, spatial, parallels, fixed, smallest, params, floors, steps, done):
     """Sets the pairs of a point of which none is below another in both figures; returns how many."""
     count = 0
     lanes = all_lanes(params)
     for inner in range(DIMS):
         if not parallels[inner]:
             continue
-        for tile in range(smallest[inner], (fixed[inner] if fixed[inner] > 0 else tiles[inner]) + 1):
+        most = most_inner(tiles, cluster, inner, fixed, smallest, params)
+        done[GONE_THROUGH] += most
+        for tile in range(smallest[inner], most + 1):
             floor = max(floor_of(tiles, cluster, spatial, inner, tile, params), lanes)
             if floor * params[LANES] > params[MOST_STEPS]:
                 continue
@@ -112,8 +147,9 @@ def pair_up(tiles, cluster, spatial, parallels, fixed, smallest, params, floors,
 
 @njit(**LEAN)
 def solve_point(
-    tiles, cluster, spatial, begin, budget, loops, least, reads, delays, level, params, hertz, terms, rules,
-    layer, parallels, fixed, smallest, orders, tables, row, work, result, spare, best, row_of_best, done,
+    tiles, cluster, spatial, begin, budget, loops, sums, least, reads, delays, level, params, hertz, terms,
+    rules, layer, parallels, fixed, smallest, orders, tables, row, work, result, spare, best,
+    row_of_best, done,
 ):  # fmt: skip
     """Prices the inner levels of a point that could be below `best[0]`, from number `begin` on.
 
@@ -133,16 +169,20 @@ def solve_point(
         inner, tile = number // most, number % most + 1
         if not parallels[inner] or tile > tiles[inner] or (fixed[inner] > 0 and tile != fixed[inner]):
             continue
+        if number > begin and done[GONE_THROUGH] >= QUICK * budget:
+            return number
         floor = max(floor_of(tiles, cluster, spatial, inner, tile, params), lanes)
         if floor * params[LANES] > params[MOST_STEPS]:
             continue
         step = whole_cycles(tiles, cluster, inner, tile, smallest, params)
+        done[GONE_THROUGH] += QUICK // 4 * distinct[0]
         count = 0
         for index in range(distinct[0]):
             order = distinct[1 + index]
             cycles, read_i, read_w = cycles_below(
-                tables[0, order], tables[1, order], spatial, loops, least, reads, delays, level, floor, step
-            )
+                tables[0, order], tables[1, order], spatial, loops, sums, least, reads, delays, level, params,
+                floor, step,
+            )  # fmt: skip
             energy = energy_nj(params, read_i, read_w, level[OUT_ALL])
             if value_of(terms, (cycles / hertz, energy)) < best[0]:
                 wanted[count] = order

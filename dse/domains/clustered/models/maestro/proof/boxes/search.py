@@ -5,13 +5,15 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from dse.domains.clustered.models.maestro.proof.boxes.inner import box_floor
+from dse.domains.clustered.models.maestro.proof.boxes.inner import box_cycles
 from dse.domains.clustered.models.maestro.proof.boxes.outer import (
     HIGH,
     L2_NEED,
     LEVEL,
+    LINK,
     LOOP,
     LOW,
+    SINGLE,
     set_box,
     set_loops,
 )
@@ -19,14 +21,17 @@ from dse.domains.clustered.models.maestro.proof.boxes.point import (
     BOUNDED,
     CAME_BY,
     DONE,
+    GONE_THROUGH,
     MAX_ORDERS,
     MOST_PAIRS,
     PRICED,
+    QUICK,
     bound_orders,
     pair_up,
     solve_point,
 )
 from dse.domains.clustered.models.maestro.proof.boxes.spread import SHARES, pieces, spread
+from dse.domains.clustered.models.maestro.proof.boxes.totals import SUMS, set_sums
 from dse.domains.clustered.models.maestro.proof.level import (
     DEPTHWISE,
     DIMS,
@@ -99,35 +104,45 @@ def pop(bounds, rows, count, row):
 
 
 @njit(**LEAN)
-def bound_box(row, params, hertz, terms, parallels, fixed, smallest, orders, tables, scratch):
-    """A loss that no feasible mapping of a box is below; inf if none fits, or if too many PEs idle."""
-    box, loops, shares, least, reads, delays, level, floors, steps, tiles = scratch
+def bound_box(row, best, params, hertz, terms, parallels, fixed, smallest, orders, tables, scratch, done):
+    """A loss that no feasible mapping of a box is below; inf if none fits, or if too many PEs
+    idle. One that is not below `best` may be worked out less closely.
+    """
+    box, loops, sums, shares, least, reads, delays, level, floors, steps, tiles = scratch
+    single = 1
     for dim in range(DIMS):
         box[dim, LOW], box[dim, HIGH] = row[2 * dim], row[2 * dim + 1]
+        single &= int(box[dim, LOW] == box[dim, HIGH])
+        tiles[dim] = box[dim, LOW]
     cluster, spatial = row[CLUSTER], row[SPATIAL]
     in_out = in_output(spatial, params[DEPTHWISE] == 1)
     size, low, high = params[SIZES + spatial], box[spatial, LOW], box[spatial, HIGH]
+    done[GONE_THROUGH] += high - low
     clusters, halo = params[PES] // cluster, halo_of(spatial, params)
     if not spread(size, low, high, halo, clusters, cluster, in_out, spatial >= Y, shares, least):
         return np.inf
     set_loops(box, spatial, params, loops)
-    set_box(loops, least, spatial, params, reads, delays, level)
+    set_sums(box, spatial, least, params, sums)
+    set_box(loops, sums, least, spatial, params, reads, delays, level)
+    level[SINGLE] = single
     if level[L2_NEED] > params[L2]:
         return np.inf
-    pairs = 1
-    floors[0], steps[0] = box_floor(box, cluster, spatial, least, parallels, params), 0
-    if floors[0] * params[LANES] > params[MOST_STEPS]:
+    serial, floor, steps[0] = box_cycles(box, cluster, spatial, least, parallels, smallest, params)
+    if serial * params[LANES] > params[MOST_STEPS]:
         return np.inf
-    single = True
-    for dim in range(DIMS):
-        single &= box[dim, LOW] == box[dim, HIGH]
-        tiles[dim] = box[dim, LOW]
-    if single:
-        pairs = pair_up(tiles, cluster, spatial, parallels, fixed, smallest, params, floors, steps)
-    return bound_orders(
-        floors, steps, pairs, spatial, loops, least, reads, delays, level, params, hertz, terms, orders[0],
+    floors[0] = max(floor, level[LINK])
+    bound = bound_orders(
+        floors, steps, 1, spatial, loops, sums, least, reads, delays, level, params, hertz, terms, orders[0],
         tables,
     )  # fmt: skip
+    if single == 0 or not bound < best:
+        return bound
+    pairs = pair_up(tiles, cluster, spatial, parallels, fixed, smallest, params, floors, steps, done)
+    closer = bound_orders(
+        floors, steps, pairs, spatial, loops, sums, least, reads, delays, level, params, hertz, terms,
+        orders[0], tables,
+    )  # fmt: skip
+    return max(bound, closer)
 
 
 @njit(**OPTIONS)
@@ -136,6 +151,7 @@ def box_scratch():
     return (
         np.zeros((DIMS, 2), np.int64),
         np.zeros((DIMS, LOOP), np.int64),
+        np.zeros((DIMS, SUMS), np.int64),
         np.zeros(SHARES, np.int64),
         np.zeros(SHARES, np.int64),
         np.zeros((2, DIMS, 2, SITES), np.int64),
@@ -185,10 +201,21 @@ def middle(row, dim, params):
 @njit(**OPTIONS)
 def begin(params, hertz, terms, parallels, fixed, smallest, roots, orders, tables, bounds, rows):
     """Makes the heap of the `roots` (n, COLUMNS); returns how many can have feasible mappings."""
-    scratch, count = box_scratch(), 0
+    scratch, count, done = box_scratch(), 0, np.zeros(DONE, np.int64)
     for root in range(len(roots)):
         bound = bound_box(
-            roots[root], params, hertz, terms, parallels, fixed, smallest, orders, tables, scratch
+            roots[root],
+            np.inf,
+            params,
+            hertz,
+            terms,
+            parallels,
+            fixed,
+            smallest,
+            orders,
+            tables,
+            scratch,
+            done,
         )
         if bound < np.inf:
             push(bounds, rows, count, bound, roots[root])
@@ -209,7 +236,9 @@ def go_on(
     row, result = np.zeros(COLUMNS, np.int64), np.zeros(7, np.int64)
     spare = np.zeros((3, MAX_ORDERS), np.int64)
     while count > 0 and bounds[0] < best[0]:
-        if done[PRICED] >= budget or 20 * done[BOUNDED] >= budget or count + 2 > len(bounds):
+        if done[PRICED] >= budget or 4 * done[BOUNDED] >= budget or count + 2 > len(bounds):
+            break
+        if done[GONE_THROUGH] >= QUICK * budget:
             break
         bound = bounds[0]
         pop(bounds, rows, count, row)
@@ -217,12 +246,14 @@ def go_on(
         dim = widest(row, params)
         if dim < 0:
             # What the point's steps are is known from its bound.
-            bound_box(row, params, hertz, terms, parallels, fixed, smallest, orders, tables, scratch)
-            _, loops, _, least, reads, delays, level, _, _, tiles = scratch
+            bound_box(
+                row, best[0], params, hertz, terms, parallels, fixed, smallest, orders, tables, scratch, done
+            )
+            _, loops, sums, _, least, reads, delays, level, _, _, tiles = scratch
             left = solve_point(
-                tiles, row[CLUSTER], row[SPATIAL], row[BEGUN], budget, loops, least, reads, delays, level,
-                params, hertz, terms, rules, layer, parallels, fixed, smallest, orders, tables, priced, work,
-                result, spare, best, row_of_best, done,
+                tiles, row[CLUSTER], row[SPATIAL], row[BEGUN], budget, loops, sums, least, reads, delays,
+                level, params, hertz, terms, rules, layer, parallels, fixed, smallest, orders, tables, priced,
+                work, result, spare, best, row_of_best, done,
             )  # fmt: skip
             done[BOUNDED] += 1
             if left >= 0:
@@ -236,7 +267,20 @@ def go_on(
             row[2 * dim + 1] = half if side == 1 else high
             of_side = max(
                 bound,
-                bound_box(row, params, hertz, terms, parallels, fixed, smallest, orders, tables, scratch),
+                bound_box(
+                    row,
+                    best[0],
+                    params,
+                    hertz,
+                    terms,
+                    parallels,
+                    fixed,
+                    smallest,
+                    orders,
+                    tables,
+                    scratch,
+                    done,
+                ),
             )
             done[BOUNDED] += 1
             if of_side < best[0]:

@@ -19,7 +19,14 @@ from dse.support.jit import LEAN
     START_FULL, START_NEW, FULL_FULL, FULL_NEW, LAST_FULL, LAST_NEW, START_OUT, WRITTEN, ROUNDS, LAST_ROUNDS,
     BUSIEST, BUSIEST_PES, LAST_IS_WHOLE,
 ) = range(13)  # fmt: skip
-SHARES = 13
+# Sums over all iterations: how many there are; of fetches in full and of those that keep what is there, but
+# for the first one, which keeps some; without it; of as many in full as there are, by their own shares and by
+# that of the first; of as many outputs as in the first; iterations of whole tiles, and the steps of a cluster
+# in these.
+(
+    ITERATIONS, ALL_FULL, ALL_NEW, MORE_FULL, MORE_NEW, SWEEP, SWEPT, SWEPT_OUT, WHOLE_ROUNDS, WHOLE_STEPS,
+) = range(13, 23)  # fmt: skip
+SHARES = 23
 
 
 @njit(**LEAN)
@@ -52,6 +59,8 @@ def spread_one(size, tile, halo, units, pes, in_output, input_dim, shares):
             work = tile + more * tile + edge
             written = tile + more * tile + (edge if input_dim else rest)
         shares[START_OUT] = written
+        # Short of clusters it is short whatever moves inside.
+        shares[FULL_FULL], shares[FULL_NEW] = shares[START_FULL], shares[START_NEW]
     elif size > rounds * covered and size > covered:
         lasts = 1
         last = size - rounds * covered
@@ -76,7 +85,24 @@ def spread_one(size, tile, halo, units, pes, in_output, input_dim, shares):
     shares[BUSIEST] = rounds * tile + left
     shares[BUSIEST_PES] = rounds * pieces(tile, pes) + pieces(left, pes)
     shares[LAST_IS_WHOLE] = int(at_work > 1 or rest == 0)
+    sum_iterations(tile, shares)
     return work >= size
+
+
+@njit(**LEAN)
+def sum_iterations(tile, shares):
+    """Sets the sums over all iterations from the shares of each."""
+    whole, last = shares[ROUNDS], shares[LAST_ROUNDS]
+    shares[ITERATIONS] = whole + last
+    shares[MORE_FULL] = (whole - 1) * shares[FULL_FULL] + last * shares[LAST_FULL]
+    shares[MORE_NEW] = (whole - 1) * shares[FULL_NEW] + last * shares[LAST_NEW]
+    shares[ALL_FULL] = shares[START_NEW] + shares[MORE_FULL]
+    shares[ALL_NEW] = shares[START_NEW] + shares[MORE_NEW]
+    shares[SWEEP] = shares[FULL_FULL] + shares[MORE_FULL]
+    shares[SWEPT] = (whole + last) * shares[START_FULL]
+    shares[SWEPT_OUT] = (whole + last) * shares[START_OUT]
+    shares[WHOLE_ROUNDS] = whole + last * shares[LAST_IS_WHOLE]
+    shares[WHOLE_STEPS] = shares[WHOLE_ROUNDS] * tile
 
 
 @njit(**LEAN)
