@@ -167,7 +167,9 @@ class Boxes:
         for place, cluster in enumerate(self.clusters):
             share = (most - spent) // (len(self.clusters) - place)
             search = Search(self, cluster, target, share)
-            left.append(search.run())
+            found = search.run()
+            # The trees of a cluster size that is ruled out are let go: they are most of the memory.
+            left += [found] if len(found) else []
             spent += search.spent
         return Searched(tuple(left), spent)
 
