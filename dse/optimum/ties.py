@@ -76,6 +76,9 @@ def other_objective(problem: AnyProblem, found: Certificate) -> str | None:
     figures = objective_named(problem.objective).uncapped.exponents
     if found.best is None or prover.floor_only or prover.breaks_ties or list(figures.values()) != [1]:
         return None
+    if found.best.loss <= 0:
+        # Where no access takes energy a cap of it says nothing.
+        return None
     (name,) = figures
     if name not in OTHER:
         return None

@@ -11,6 +11,7 @@ import dse
 from dse.core.certificate import OPTIMAL, ProofInterrupted
 from dse.core.layer import Layer
 from dse.core.problem import AnyProblem
+from dse.domains.levels.machine import TENSORS, Bandwidth, Energy, Level, Machine
 from dse.domains.levels.problem import MachineProblem
 from dse.optimum import certify, ties
 from dse.optimum.ties import other_objective, settle_ties, verify_ties
@@ -113,6 +114,15 @@ def test_ctrl_c_in_the_second_proof_leaves_what_the_first_one_found(monkeypatch:
     certificate = raised.value.certificate
     assert (certificate.fingerprint, certificate.lower_bound) == (found.fingerprint, found.lower_bound)
     assert certificate.ties is not None
+
+
+def test_where_no_access_takes_energy_no_cap_of_it_is_asked_for() -> None:
+    free = Energy.of_any(0.0)
+    buffer = Level("Buffer", 64, keeps=TENSORS, energy=free, bandwidth=Bandwidth(shared=8))
+    link = Level("DRAM", keeps=TENSORS, energy=free, bandwidth=Bandwidth(shared=8))
+    problem = MachineProblem(Layer.gemm(4, 4, 4), Machine("free", (link, buffer), 0.0), "energy")
+    found = settled(problem)
+    assert (found.status, found.lower_bound, found.ties) == (OPTIMAL, 0.0, None)
 
 
 def test_plain_data_say_what_was_proven_of_ties() -> None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from dse.core.figures import CostBatch
 from dse.core.layer import DIMS, Layer
 from dse.domains.clustered.accelerator import PRESETS, Accelerator
+from dse.domains.clustered.feasibility import FeasibilityRules
 from dse.domains.clustered.mapping import Level, Mapping, MappingBatch
 from dse.domains.clustered.models.loopnest import Counts, LoopNest
 from dse.domains.clustered.problem import Problem
@@ -68,8 +69,8 @@ def test_the_work_is_the_layers_and_takes_its_time(case: tuple[Layer, Accelerato
     costs = priced(layer, machine, batch)
     assert (costs.macs == layer.macs).all()
     assert (costs.cycles >= ceil(layer.macs / (machine.num_pes * machine.simd_lanes))).all()
-    problem = Problem(layer, machine, cost_model=MODEL)
-    assert (costs.cycles >= problem._rules.serial_floors(batch.rows)).all()
+    rules = FeasibilityRules(layer, machine, "latency")
+    assert (costs.cycles >= rules.serial_floors(batch.rows)).all()
 
 
 @settings(max_examples=60)

@@ -50,6 +50,6 @@ class Parallel:
         """The products of one of each, as far as the levels are wide enough: (n, levels)."""
         found = np.ones((1, len(self._limits)), dtype=np.int64)
         for one in products:
-            both = (found[:, np.newaxis] * one).reshape(-1, len(self._limits))
+            both = (found[:, np.newaxis] * one).reshape(len(found) * len(one), len(self._limits))
             found = np.unique(both[(both <= self._limits).all(axis=1)], axis=0)
         return found
