@@ -9,10 +9,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache as memoised
 from pathlib import Path
+from typing import Any
 
 from dse.core.certificate import Certificate, from_dict
 from dse.core.cost_models import cost_model_class
@@ -40,16 +42,12 @@ def load(problem: AnyProblem, folder: Path) -> Certificate | None:
     priced anew: the digest beside it shows that it is what was written.
     """
     path = _path(problem, folder)
+    kept = read_kept(path, "certificate", code_version(problem.model.name))
+    if kept is None:
+        return None
     try:
-        if not path.is_file():
-            return None
-        kept = strict_json.parse(read_text(str(path), "certificate"), "certificate")
-        if not isinstance(kept, dict) or kept.get("code") != code_version(problem.model.name):
-            return None
-        if kept.get("digest") != digest_of(kept.get("certificate")):
-            return None
-        found = from_dict(kept.get("certificate"), problem)
-    except (OSError, ValueError):
+        found = from_dict(kept["certificate"], problem)
+    except ValueError:
         return None
     return replace(found, unsettled=_unsettled(path, kept.get("unsettled")))
 
@@ -57,15 +55,38 @@ def load(problem: AnyProblem, folder: Path) -> Certificate | None:
 def store(problem: AnyProblem, certificate: Certificate, folder: Path) -> None:
     """Keep a certificate, whole or not at all. StorageError if that cannot be."""
     entry, path = certificate.to_dict(problem, str(problem.layer), ""), _path(problem, folder)
-    kept = {"code": code_version(problem.model.name), "digest": digest_of(entry), "certificate": entry}
+    more = {}
     if certificate.unsettled:
-        kept["unsettled"] = hashlib.sha256(certificate.unsettled).hexdigest()
+        more["unsettled"] = hashlib.sha256(certificate.unsettled).hexdigest()
         write_whole(path.with_suffix(NODES), certificate.unsettled, "certificate")
-    write_whole(path, json.dumps(kept, allow_nan=False), "certificate")
+    write_kept(path, "certificate", code_version(problem.model.name), entry, more)
     if not certificate.unsettled:
         # What an earlier run left is settled now; a certificate that names no nodes does without.
         with suppress(OSError):
             path.with_suffix(NODES).unlink(missing_ok=True)
+
+
+def read_kept(path: Path, what: str, code: str) -> dict[str, Any] | None:
+    """What `write_kept` wrote; None if there is nothing, if it is damaged, or if other code wrote it."""
+    try:
+        if not path.is_file():
+            return None
+        kept = strict_json.parse(read_text(str(path), what), what)
+    except (OSError, ValueError):
+        return None
+    if (
+        not isinstance(kept, dict)
+        or kept.get("code") != code
+        or kept.get("digest") != digest_of(kept.get(what))
+    ):
+        return None
+    return kept
+
+
+def write_kept(path: Path, what: str, code: str, entry: object, more: Mapping[str, str]) -> None:
+    """Keep plain data as `what`, with its digest and that of the code, whole or not at all."""
+    kept = {"code": code, "digest": digest_of(entry), what: entry, **more}
+    write_whole(path, json.dumps(kept, allow_nan=False), what)
 
 
 def _unsettled(path: Path, digest: object) -> bytes:
@@ -83,9 +104,14 @@ def _unsettled(path: Path, digest: object) -> bytes:
 @memoised
 def code_version(model: str) -> str:
     """SHA-256 of the sources of a cost model and its certifier: with them, certificates become another's."""
+    return digest_of_files(sources(model))
+
+
+def digest_of_files(files: Iterable[Path]) -> str:
+    """SHA-256 of files, one after the other."""
     digest = hashlib.sha256()
-    for source in sources(model):
-        digest.update(source.read_bytes())
+    for file in files:
+        digest.update(file.read_bytes())
     return digest.hexdigest()
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from dse.core.certificate import Certificate, ProofInterrupted, Ties, priced
+from dse.core.certificate import Certificate, Incumbent, ProofInterrupted, Ties, priced
 from dse.core.domains import prover_of
 from dse.core.objective import objective_named
 from dse.core.problem import AnyProblem
@@ -62,12 +62,17 @@ def settle_ties(
     best = found.best
     if proof.best is not None:
         chosen = priced(problem, proof.best.mapping)
-        if chosen is not None and (chosen.loss, _figure(other, chosen)) < (best.loss, _figure(other, best)):
+        if chosen is not None and value_of(problem, chosen) < value_of(problem, best):
             best = chosen
     settled = replace(found, best=best, ties=Ties(other, proof))
     if stopped:
         raise ProofInterrupted(settled)
     return settled
+
+
+def value_of(problem: AnyProblem, one: Incumbent) -> tuple[float, float]:
+    """The loss of a mapping and what breaks ties, in this order."""
+    return one.loss, one.tie_break(problem.objective)
 
 
 def other_objective(problem: AnyProblem, found: Certificate) -> str | None:
@@ -101,8 +106,3 @@ def verify_ties(problem: AnyProblem, found: Certificate, seed: int = 0) -> tuple
     if again is None or again.loss < proof.lower_bound or (proof.best and proof.best.loss < again.loss):
         failed.append("the best mapping is not the one that was proven")
     return (Check(name, not failed, "; ".join(failed) or f"{proof.status}, {len(checks)} checks"),)
-
-
-def _figure(objective: str, best: object) -> float:
-    """What a mapping has of the other figure."""
-    return float(getattr(best, "energy_nj" if objective.startswith("energy") else "cycles"))

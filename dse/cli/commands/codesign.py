@@ -212,25 +212,22 @@ def _with_others(first: Any, also: list[str]) -> Any:
     from workloads import load
 
     given = [_counted(text) for text in also]
-    whole = [count for _, count, _ in given if isinstance(count, int)]
+    whole = [count for _, count in given if isinstance(count, int)]
     if whole and len(whole) < len(given):
         raise InputError(
             f"--also has runs and shares, {', '.join(also)}: give every network a share such as 0.3, or none"
         )
-    for place, (name, _, text) in enumerate(given):
-        if not whole and name in [other for other, _, _ in given[:place]]:
-            raise InputError(f"--also {text}: network {name!r} is there twice; give each network one share")
-    others = [(load(name), count) for name, count, _ in given]
+    others = [(load(name), count) for name, count in given]
     return together([(first, 1), *others]) if whole else by_shares(first, others)
 
 
-def _counted(text: str) -> tuple[str, int | float, str]:
-    """A network's name with its runs or its share, and the text that says so."""
+def _counted(text: str) -> tuple[str, int | float]:
+    """A network's name with its runs, a whole number, or its share."""
     name, given, count = text.rpartition("=")
     if not given:
-        return text, 1, text
+        return text, 1
     if count.isdecimal() and len(count) <= 9:
-        return name, int(count), text
+        return name, int(count)
     try:
         share = float(count)
     except ValueError:
@@ -240,7 +237,7 @@ def _counted(text: str) -> tuple[str, int | float, str]:
             "--also must be like resnet50=3, a network and how many runs count, or resnet50=0.3, its share "
             f"of all runs, above 0 and below 1, got {text!r}"
         )
-    return name, share, text
+    return name, share
 
 
 def _search(

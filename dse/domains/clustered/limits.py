@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,6 +22,7 @@ from dse.domains.clustered.accelerator import Accelerator, figure_column
 from dse.support.arrays import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
+    from dse.domains.clustered.feasibility import FeasibilityRules
     from dse.domains.clustered.mapping import MappingBatch
     from dse.domains.clustered.problem import Problem
 
@@ -85,9 +87,13 @@ class Use:
 
     def busiest(self, rows: IntArray, machines: IntArray | None = None) -> IntArray:
         """The cycles that the busiest PE of each of n mappings computes."""
+        return self._rules.serial_floors(rows, machines)
+
+    @cached_property
+    def _rules(self) -> FeasibilityRules:
         from dse.domains.clustered.feasibility import FeasibilityRules
 
-        return FeasibilityRules(self.layer, self.accelerator, "latency").serial_floors(rows, machines)
+        return FeasibilityRules(self.layer, self.accelerator, "latency")
 
     def shares(self, mappings: MappingBatch, costs: Figures) -> dict[str, FloatArray]:
         """The shares of the limited figures, on the one accelerator, of mappings that have a price."""

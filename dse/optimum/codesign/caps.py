@@ -18,7 +18,7 @@ import numpy as np
 
 from dse.optimum.codesign.lines import KEPT, Corner, Line, lowest_corner
 from dse.optimum.codesign.machine import Bound, Chosen, Each, Structure
-from dse.optimum.codesign.sums import choose_sums, values_of
+from dse.optimum.codesign.sums import choose_sums
 from dse.optimum.network_front import undominated
 from dse.support.validation import positive_number
 
@@ -105,7 +105,7 @@ class CappedStructure(Structure):
         kept = np.flatnonzero(self.caps.keeps(sums.energy, sums.cycles, self.cycle_seconds))
         if not len(kept):
             return None
-        values = values_of(self.objective, sums.energy[kept], sums.cycles[kept], self.cycle_seconds)
+        values = self.values(sums.energy[kept], sums.cycles[kept])
         for at in kept[np.argsort(values)].tolist():
             choices = zip(places, sums.choices[at].tolist(), strict=True)
             found = self.chosen(each, [int(kept_of[choice]) for kept_of, choice in choices])

@@ -7,7 +7,6 @@ kept with a digest, so that what is read is what was written; whatever is wrong 
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 from collections.abc import Mapping
@@ -18,15 +17,15 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from dse.domains.codesign.space import HardwareSpace
-from dse.optimum.cache import digest_of, user_folder
+from dse.optimum.cache import digest_of, digest_of_files, read_kept, user_folder, write_kept
 from dse.optimum.codesign.workload import Workload
-from dse.support import strict_json
 from dse.support.errors import StorageError
-from dse.support.files import make_folder, read_text, write_whole
+from dse.support.files import make_folder
 
 if TYPE_CHECKING:
     from dse.optimum.codesign.result import Codesign
 
+RESULT = "result"
 FOLDERS = ("core", "domains", "optimum", "support")
 FIGURES = ("status", "lower_bound", "best", "boxes", "machines_excluded", "proofs", "certificate")
 
@@ -45,9 +44,9 @@ class Kept:
         self._begun = perf_counter()
         self._work, self._space, self._objective, self._caps = work, space, objective, dict(caps)
         self._must = cache is not True
-        ours = type(space.model).__module__.startswith("dse.")
-        self._folder = user_folder() if cache is True else Path(cache) if cache and ours else None
-        self._folder = self._folder if ours else None
+        self._folder: Path | None = None
+        if cache is not False and type(space.model).__module__.startswith("dse."):
+            self._folder = user_folder() if cache is True else Path(cache)
 
     @property
     def _path(self) -> Path:
@@ -67,17 +66,10 @@ class Kept:
         """The result, if it is kept and whole."""
         from dse.optimum.codesign.result import Codesign
 
-        if self._folder is None or not self._path.is_file():
+        kept = None if self._folder is None else read_kept(self._path, RESULT, code_version())
+        if kept is None:
             return None
-        try:
-            kept = strict_json.parse(read_text(str(self._path), "result"), "result")
-            if not isinstance(kept, dict) or kept.get("code") != code_version():
-                return None
-            found = kept.get("result")
-            if kept.get("digest") != digest_of(found) or not isinstance(found, dict):
-                return None
-        except (OSError, ValueError):
-            return None
+        found = kept[RESULT]
         if found["lower_bound"] is None:
             found["lower_bound"] = found["certificate"]["lower_bound"] = math.inf
         return Codesign(
@@ -104,10 +96,9 @@ class Kept:
             entry |= {"lower_bound": None, "certificate": {**found.certificate, "lower_bound": None}}
         # As it is read again: keys are text, tuples are lists.
         entry = json.loads(json.dumps(entry))
-        kept = {"code": code_version(), "digest": digest_of(entry), "result": entry}
         try:
             make_folder(self._folder)
-            write_whole(self._path, json.dumps(kept, allow_nan=False), "result")
+            write_kept(self._path, RESULT, code_version(), entry, {})
         except StorageError:
             if self._must:
                 raise
@@ -116,8 +107,5 @@ class Kept:
 @memoised
 def code_version() -> str:
     """SHA-256 of all code that a result depends on."""
-    home, digest = Path(__file__).parents[2], hashlib.sha256()
-    for folder in FOLDERS:
-        for source in sorted((home / folder).rglob("*.py")):
-            digest.update(source.read_bytes())
-    return digest.hexdigest()
+    home = Path(__file__).parents[2]
+    return digest_of_files(source for folder in FOLDERS for source in sorted((home / folder).rglob("*.py")))

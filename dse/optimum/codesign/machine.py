@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from dse.optimum.codesign.costs import Costs, whole
 from dse.optimum.codesign.lemmas import LayerLemmas, Lemma, Shares
 from dse.optimum.codesign.lines import Corner, Line, lowest_corner
 from dse.optimum.codesign.proving import Ask, Proven
+from dse.support.arrays import FloatArray
 
 Each = list[tuple[list[float], list[int], list[Any]]]
 """Of every layer the energies in nJ and the cycles of mappings, and the mappings."""
@@ -84,6 +86,11 @@ class Structure:
     def value(self, energy: float, cycles: float) -> float:
         """The objective of a network's energy in nJ and cycles."""
         return self.objective.total({"energy": energy * 1e-9, "latency": cycles * self.cycle_seconds})
+
+    def values(self, energy: FloatArray, cycles: FloatArray) -> FloatArray:
+        """The same of many networks, to rounding."""
+        costs = SimpleNamespace(energy_nj=energy, cycles=cycles)
+        return np.asarray(self.objective.value(costs, 1.0 / self.cycle_seconds), dtype=np.float64)
 
     # Bounds
 

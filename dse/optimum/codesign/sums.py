@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from dse.core.objective import Objective
 from dse.optimum.network_front import undominated
 from dse.support.arrays import BoolArray, FloatArray, IntArray
 
@@ -38,19 +37,6 @@ class Sums(NamedTuple):
 
 
 NOTHING = Sums(np.zeros(1), np.zeros(1), np.zeros((1, 0), np.int64))
-
-
-def values_of(
-    objective: Objective, energy: FloatArray, cycles: FloatArray, cycle_seconds: float
-) -> FloatArray:
-    """The objective of many networks, of nJ and cycles."""
-    figures = {"energy": energy * 1e-9, "latency": cycles * cycle_seconds}
-    found: FloatArray
-    if objective.weights:
-        found = np.sum([weight * figures[one.name] for one, weight in objective.weights], axis=0)
-    else:
-        found = np.prod([figures[one.name] ** power for one, power in objective.terms], axis=0)
-    return found
 
 
 def choose_sums(layers: Layers) -> Sums:
@@ -92,12 +78,12 @@ def least_within(
     energy = sum((of[choices[:, at]] for at, (_, of) in enumerate(layers)), np.zeros(len(choices)))
     seconds, caps = structure.cycle_seconds, structure.caps
     waited = np.maximum(cycles, energy / caps.most_nj(seconds))
-    bounds = values_of(structure.objective, energy, waited, seconds) * (1 - ROUNDED)
+    bounds = structure.values(energy, waited) * (1 - ROUNDED)
     bounds[waited > caps.most_cycles(seconds)] = math.inf
     kept = np.flatnonzero(caps.keeps(energy, cycles, seconds))
     if not len(kept):
         return Least(min(float(bounds.min(initial=math.inf)), target), None)
-    values = values_of(structure.objective, energy[kept], cycles[kept], seconds)
+    values = structure.values(energy[kept], cycles[kept])
     best = choices[kept[int(values.argmin())]]
     return Least(min(float(bounds.min()), target), tuple(best.tolist()))
 
@@ -128,9 +114,6 @@ def _least_values(
         fewest = np.maximum(cycles, np.maximum(energy / rate, line / (rate + weight)))
         last = np.minimum(np.maximum(fewest, (line - energy) / weight), most)
         ends = [np.maximum(energy, line - weight * at) for at in (fewest, last)]
-        values = np.minimum(
-            values_of(structure.objective, ends[0], fewest, seconds),
-            values_of(structure.objective, ends[1], last, seconds),
-        )
+        values = np.minimum(structure.values(ends[0], fewest), structure.values(ends[1], last))
         found = np.maximum(found, np.where(fewest > most, math.inf, values))
     return found * (1 - ROUNDED)

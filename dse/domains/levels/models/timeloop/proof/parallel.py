@@ -15,6 +15,24 @@ from dse.domains.levels.models.timeloop.proof.components import Component
 from dse.support.arrays import BoolArray, IntArray
 
 NEARLY = 1 - 1e-9
+MOST = 4_000_000
+"""Products that are gone through at once; of more, all chains stay."""
+
+
+def busy_components(
+    components: Sequence[Component], fan_outs: Sequence[int], least: int
+) -> list[Component] | None:
+    """The components with the chains that can be part of `least` MACs at work; None if there are none."""
+    if least <= 1:
+        return list(components)
+    every = [np.arange(len(one)) for one in components]
+    kept = Parallel(components, fan_outs).wide_enough(every, least)
+    if kept is None:
+        return None
+    return [
+        Component(one.dims, one.temporal[left], one.spatial[left])
+        for one, left in zip(components, kept, strict=True)
+    ]
 
 
 class Parallel:
@@ -38,6 +56,9 @@ class Parallel:
         found = []
         for part, (kinds, own) in enumerate(zip(here, products, strict=True)):
             others = self._together([one for other, one in enumerate(products) if other != part])
+            if others is None or len(others) * len(own) > MOST:
+                found.append(np.ones(len(chains[part]), dtype=np.bool_))
+                continue
             both = own[:, np.newaxis] * others
             macs = np.where((both <= self._limits).all(axis=2), both.prod(axis=2), 0).max(axis=1, initial=0)
             wide = kinds[macs >= least * NEARLY]
@@ -46,10 +67,12 @@ class Parallel:
             found.append(np.isin(self._kinds[part][1][chains[part]], wide))
         return found
 
-    def _together(self, products: Sequence[IntArray]) -> IntArray:
-        """The products of one of each, as far as the levels are wide enough: (n, levels)."""
+    def _together(self, products: Sequence[IntArray]) -> IntArray | None:
+        """The products of one of each, as far as levels are wide enough, (n, levels); None if too many."""
         found = np.ones((1, len(self._limits)), dtype=np.int64)
         for one in products:
+            if len(found) * len(one) > MOST:
+                return None
             both = (found[:, np.newaxis] * one).reshape(len(found) * len(one), len(self._limits))
             found = np.unique(both[(both <= self._limits).all(axis=1)], axis=0)
         return found

@@ -16,13 +16,13 @@ from dse.core.certificate import Counts
 from dse.core.clock import Clock
 from dse.core.objective import Objective, objective_named
 from dse.domains.levels.layout import RowArray
-from dse.domains.levels.models.timeloop.proof.at_work import busy_components
 from dse.domains.levels.models.timeloop.proof.branch import Branch
 from dse.domains.levels.models.timeloop.proof.components import components_of
 from dse.domains.levels.models.timeloop.proof.counts import Counts as ComponentCounts
 from dse.domains.levels.models.timeloop.proof.frontier import pack, unpack
 from dse.domains.levels.models.timeloop.proof.nodes import Found, Node, split
 from dse.domains.levels.models.timeloop.proof.orders import Pattern, orders_of
+from dse.domains.levels.models.timeloop.proof.parallel import busy_components
 from dse.domains.levels.models.timeloop.proof.room import SLACK
 from dse.domains.levels.models.timeloop.proof.terms import unit_of_loss
 from dse.domains.levels.models.timeloop.proof.whole import Rows
@@ -139,7 +139,7 @@ class Proof:
             for step in pool.map(self._settle, roots, [self.target] * len(roots)):
                 self._take(step)
             advanced = not nodes
-            while self._queue and self._lowest < self.target:
+            while self._queue and self._first_bound < self.target:
                 # Every run comes some way, however short its time.
                 if clock.over and advanced:
                     self._stop()
@@ -167,20 +167,22 @@ class Proof:
     def _push(self, node: Node) -> None:
         key = (node.bound, 0)
         if self._of_latency:
-            key = (math.floor(node.bound / LIKE), -node.depth)
+            key = (np.floor(node.bound / LIKE), -node.depth)
         heapq.heappush(self._queue, (key, next(self._places), node))
 
     @property
-    def _lowest(self) -> float:
-        """The lowest bound of the nodes that are left."""
-        if self._of_latency:
-            return min(node.bound for _, _, node in self._queue)
-        return self._queue[0][2].bound
+    def _first_bound(self) -> float:
+        """What no node that is left is below: the first one's bound, or where its range begins."""
+        (bound, _), _, _ = self._queue[0]
+        return bound * LIKE if self._of_latency else bound
 
     def _stop(self) -> None:
-        self.open = sum(node.bound < self.target for _, _, node in self._queue)
+        """Note what is left as the time ends; nothing, if no node is below the target."""
+        bounds = [node.bound for _, _, node in self._queue if node.bound < self.target]
+        self.open = len(bounds)
         self.ruled_out += len(self._queue) - self.open
-        self.left = math.exp(self._lowest) * self._unit
+        if bounds:
+            self.left = math.exp(min(bounds)) * self._unit
 
     def _take(self, step: _Step) -> None:
         """Take in what a step came to."""

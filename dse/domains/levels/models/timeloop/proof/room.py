@@ -91,6 +91,8 @@ class Room:
     def least_cycles(self, base: float, weights: FloatArray, related: Related, target: float) -> float:
         """The logarithm of the least cycles of a mapping whose shares, weighed, come to `base`, also one."""
         used = self._cycles & (weights > 0)
+        if not used.any():
+            return -math.inf
         found = load_kernels(KERNEL).least_cycles(
             base, weights[used], related.constants[used], related.rests[used], math.exp(target)
         )

@@ -104,10 +104,11 @@ def pop(bounds, rows, count, row):
 
 
 @njit(**LEAN)
-def bound_box(row, best, params, hertz, terms, parallels, fixed, smallest, orders, tables, scratch, done):
+def bound_box(row, best, about, scratch, done):
     """A loss that no feasible mapping of a box is below; inf if none fits, or if too many PEs
-    idle. One that is not below `best` may be worked out less closely.
+    idle. One that is not below `best` may be worked out less closely. `about` is what boxes are of.
     """
+    params, hertz, terms, parallels, fixed, smallest, orders, tables = about
     box, loops, sums, shares, least, reads, delays, level, floors, steps, tiles = scratch
     single = 1
     for dim in range(DIMS):
@@ -202,21 +203,9 @@ def middle(row, dim, params):
 def begin(params, hertz, terms, parallels, fixed, smallest, roots, orders, tables, bounds, rows):
     """Makes the heap of the `roots` (n, COLUMNS); returns how many can have feasible mappings."""
     scratch, count, done = box_scratch(), 0, np.zeros(DONE, np.int64)
+    about = params, hertz, terms, parallels, fixed, smallest, orders, tables
     for root in range(len(roots)):
-        bound = bound_box(
-            roots[root],
-            np.inf,
-            params,
-            hertz,
-            terms,
-            parallels,
-            fixed,
-            smallest,
-            orders,
-            tables,
-            scratch,
-            done,
-        )
+        bound = bound_box(roots[root], np.inf, about, scratch, done)
         if bound < np.inf:
             push(bounds, rows, count, bound, roots[root])
             count += 1
@@ -232,7 +221,7 @@ def go_on(
 
     It stops too where the heap has no room for another two. Some that are left may not be below the best.
     """
-    scratch = box_scratch()
+    scratch, about = box_scratch(), (params, hertz, terms, parallels, fixed, smallest, orders, tables)
     row, result = np.zeros(COLUMNS, np.int64), np.zeros(7, np.int64)
     spare = np.zeros((3, MAX_ORDERS), np.int64)
     while count > 0 and bounds[0] < best[0]:
@@ -246,9 +235,7 @@ def go_on(
         dim = widest(row, params)
         if dim < 0:
             # What the point's steps are is known from its bound.
-            bound_box(
-                row, best[0], params, hertz, terms, parallels, fixed, smallest, orders, tables, scratch, done
-            )
+            bound_box(row, best[0], about, scratch, done)
             _, loops, sums, _, least, reads, delays, level, _, _, tiles = scratch
             left = solve_point(
                 tiles, row[CLUSTER], row[SPATIAL], row[BEGUN], budget, loops, sums, least, reads, delays,
@@ -265,23 +252,7 @@ def go_on(
         for side in range(2):
             row[2 * dim] = low if side == 1 else half + 1
             row[2 * dim + 1] = half if side == 1 else high
-            of_side = max(
-                bound,
-                bound_box(
-                    row,
-                    best[0],
-                    params,
-                    hertz,
-                    terms,
-                    parallels,
-                    fixed,
-                    smallest,
-                    orders,
-                    tables,
-                    scratch,
-                    done,
-                ),
-            )
+            of_side = max(bound, bound_box(row, best[0], about, scratch, done))
             done[BOUNDED] += 1
             if of_side < best[0]:
                 came += 1
