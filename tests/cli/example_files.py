@@ -20,10 +20,18 @@ num_pes = [64, 128]
 l1_size = [64, 512]
 """
 
+CASES = """
+[[cases]]
+name = "products"
+command = "certify --layer mlp:1 --accelerator edge --tiles factors"
+before = "1 s"
+"""
+
 
 def write_files(folder: Path) -> None:
-    """Write a function that prices, cases, and a model."""
+    """Write a function that prices, cases, cases to measure, and a model."""
     (folder / "costs.py").write_text(COSTS)
+    (folder / "cases.toml").write_text(CASES)
     (folder / "space.toml").write_text(SPACE)
     with gzip.open(DATA / "golden.jsonl.gz", "rt") as golden:
         (folder / "cases.jsonl").write_text("".join(next(golden) for _ in range(20)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -172,6 +173,50 @@ def certify(
         proof_times.show(report, model)
     else:
         proof_times.show(report, model, f"problems that seed {seed} draws of all")
+
+
+@command.command()
+def proofs(
+    cases: Annotated[
+        str, typer.Argument(help="A file of cases, as examples/proofs/cases.toml.", metavar="FILE.toml")
+    ],
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Cases of the file; by default all.", metavar="[NAME]...")
+    ] = None,
+    limit: Annotated[
+        float,
+        typer.Option(help="Seconds of each proof; two and a minute are the most of a case.", metavar="S"),
+    ] = 60.0,
+    out: Annotated[
+        Path | None, typer.Option(help="A file for the table, in Markdown.", metavar="FILE.md")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Measure what named proofs take, each a command in a process of its own, beside what they took before.
+
+    The exit code is 1 if a command gives no result, though it ends.
+    """
+    from rich.console import Console
+
+    from dse.bench import proofs as bench
+    from dse.support.validation import positive_number
+
+    positive_number(limit, "--limit")
+    chosen = bench.read_cases(cases, names or ())
+    rows: list[dict[str, Any]] = []
+    for place, case in enumerate(chosen, start=1):
+        with Console(stderr=True).status(f"{case.name} ({place} of {len(chosen)})"):
+            rows.append(bench.measure(case, Path(cases).parent, limit))
+        if out is not None:
+            bench.write(rows, limit, out)
+    if json:
+        output.print_json({"proofs": rows})
+    else:
+        title = f"Named proofs, nothing kept, {limit:g} s each at most"
+        figures = [[bench.cell(row[key]) for key in bench.HEADS] for row in rows]
+        output.print_table(output.make_console(), title, [*bench.HEADS.values()], figures)
+    if any(row["status"].startswith(bench.FAILED) for row in rows):
+        raise typer.Exit(1)
 
 
 @command.command()
