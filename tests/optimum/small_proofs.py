@@ -30,7 +30,10 @@ OPEN = (
 
 
 def begin_with_few_points(patch: pytest.MonkeyPatch, points: int = 64, steps: int = 10) -> None:
-    """Proofs under `timeloop` begin with so many points as small spaces need: they come to the same."""
+    """Proofs under `timeloop` begin with so many points as small spaces need, which are bounded as large ones
+    are: they come to the same.
+    """
+    patch.setattr(proof, "MAX_WHOLE", 0)
     patch.setattr(proof, "FIRST_POINTS", points)
     patch.setattr(proof, "STEPS_DOWN", steps)
 

@@ -100,16 +100,29 @@ class Proofs:
 
         An optimum of a phase that has more room, and is the same otherwise, is this one's where it fits. So
         of phases that differ in room only the roomiest is proven, and others where its optimum does not fit.
+        Of the first one met it is proven too, where the whole layer fits into what room is left.
         """
         if phase in self.known:
             return
         problem, roomiest = self.problem_of(phase), replace(phase, taken=0)
         alike = self._alike.get(roomiest, [])
-        if alike and problem is not None and phase != roomiest:
+        if problem is not None and phase != roomiest and (alike or self._fits_whole(phase)):
             self.settle(roomiest)
         found = None if problem is None else self._inherited(problem, phase) or self.prove(problem)
         self.known[phase] = found
         self._alike.setdefault(roomiest, []).append(phase)
+
+    def _fits_whole(self, phase: Phase) -> bool:
+        """Whether there is room for all of a layer's tensors beside what stays: no tiles of it need more."""
+        problem = self.problem_of(replace(phase, taken=0))
+        if problem is None or self._room is None:
+            return False
+        return phase.taken + sum(self.residence.sizes(problem).values()) <= self._room
+
+    @cached_property
+    def _room(self) -> int | None:
+        home = self.residence.home(self.problem)
+        return None if home is None else home.room
 
     def _inherited(self, problem: AnyProblem, phase: Phase) -> Certificate | None:
         """The optimum of a phase with more room, if it fits here; None if none does."""

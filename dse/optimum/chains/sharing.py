@@ -103,10 +103,10 @@ class Sharing:
         heapq.heappop(self._heap)
         tiling = self.all[number]
         if not proven:
-            for part in tiling.parts:
-                self.proofs.settle(part.phase)
-                if self.weights[1] and carried(tiling, part):
-                    self._by_energy.settle(part.phase)
+            behind = self._settle_parts(tiling, bound)
+            if behind is not None:
+                heapq.heappush(self._heap, (behind, number, False))
+                return
             value = self.cost(tiling)
             if value < self.best[0]:
                 self.best = value, tiling
@@ -116,6 +116,22 @@ class Sharing:
                 heapq.heappush(self._heap, (bound, number, True))
             return
         heapq.heappush(self._heap, (self._parts(tiling), number, True))
+
+    def _settle_parts(self, tiling: Tiling, bound: float) -> float | None:
+        """Prove the parts of a tiling; its bound, as soon as that is above another's and parts are left."""
+        limit = min(self._heap[0][0] if self._heap else inf, self.best[0])
+        for part in tiling.parts:
+            more = [self.proofs]
+            if self.weights[1] and carried(tiling, part):
+                more.append(self._by_energy)
+            for proofs in more:
+                if part.phase in proofs.known:
+                    continue
+                bound = max(bound, self._parts(tiling))
+                if bound > limit:
+                    return bound
+                proofs.settle(part.phase)
+        return None
 
     def _tighten(self) -> None:
         """Until the lowest bound stands: what is proven of others' parts may tell more of a tiling."""

@@ -133,11 +133,12 @@ class HierarchySpace(GeneVectors):
         One that does not fit is drawn again, `ROUNDS` times at most: where nearly nothing fits, some may not.
         """
         genes = self.uniform(rng, n)
+        drawn = np.arange(n)
         for _ in range(ROUNDS):
-            misfits = np.flatnonzero(~self.fits(self._rows(genes)))
-            if not len(misfits):
+            drawn = drawn[~self.fits(self._rows(genes[drawn]))]
+            if not len(drawn):
                 break
-            genes[misfits] = self.uniform(rng, len(misfits))
+            genes[drawn] = self.uniform(rng, len(drawn))
         return genes
 
     def measure(self, rows: RowArray) -> tuple[IntArray, IntArray]:

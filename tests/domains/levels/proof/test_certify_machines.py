@@ -11,6 +11,7 @@ import pytest
 
 from dse.core.layer import Layer
 from dse.domains.levels.machine import Bandwidth, Energy, Level, Machine
+from dse.domains.levels.models.timeloop.proof import proof
 from dse.domains.levels.models.timeloop.proof.orders import orders_of
 from dse.domains.levels.problem import MachineProblem
 from dse.optimum import certify, verify
@@ -93,6 +94,30 @@ def test_the_optimum_is_that_of_all_mappings_on_random_machines() -> None:
         assert found.lower_bound == least(problem), (number, layer, problem.accelerator)
         proven += found.best is not None
     assert proven > 6
+
+
+def test_small_spaces_that_are_priced_whole_have_the_optimum_that_bounds_prove(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rng, seen, infeasible = np.random.default_rng(17), 0, 0
+    for number in range(24):
+        layer = LAYERS[number % len(LAYERS)]
+        objective = ("edp", "latency", "energy", "energy where latency <= 4e-8")[number % 4]
+        problem = MachineProblem(layer, random_machine(rng), objective, "timeloop")
+        if not 0 < problem.space.mappings <= MAX:
+            continue
+        monkeypatch.setattr(proof, "MAX_WHOLE", 0)
+        bounded = certify(problem, cache=False)
+        monkeypatch.setattr(proof, "MAX_WHOLE", MAX)
+        whole = certify(problem, cache=False)
+        assert (whole.status, whole.lower_bound) == (bounded.status, bounded.lower_bound), (number, layer)
+        assert (whole.best is None) == (bounded.best is None)
+        assert whole.counts.open == 0
+        assert whole.best is None or whole.counts.solved == whole.counts.groups
+        infeasible += whole.best is None
+        seen += 1
+    assert seen > 8
+    assert infeasible
 
 
 def square_machine(rng: np.random.Generator) -> Machine:

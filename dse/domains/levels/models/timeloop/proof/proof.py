@@ -39,6 +39,8 @@ MAX_LOOKED, MAX_LOOKED_TIGHT = 50_000, 1_000_000
 LIKE = 0.005
 """Bounds of latency that are in a range of this share are alike: of these nodes the deepest comes first."""
 PRICED_AT_ONCE = 256
+MAX_WHOLE = 8192
+"""Mappings up to which a space is priced whole: to bound parts of it takes longer."""
 MAX_TIED = 200_000
 """Mappings equal to the best but for rounding, up to which each is priced: beyond, one of them is enough."""
 
@@ -68,6 +70,8 @@ class Proof:
     open: int = 0
     looked: int = 0
     tied: int = 0
+    may_be_whole: bool = True
+    """Whether a small space is priced whole."""
     _objective: Objective = field(init=False)
     _unit: float = field(init=False)
     _branches: list[Branch] = field(init=False)
@@ -116,6 +120,11 @@ class Proof:
                 self.loss, self.row = float(loss), space.decode(here[np.newaxis]).rows[0].copy()
 
     @property
+    def is_small(self) -> bool:
+        """Whether every mapping is priced, without any bounds."""
+        return self.may_be_whole and self.problem.space.mappings <= MAX_WHOLE
+
+    @property
     def target(self) -> float:
         """The logarithm of the loss that a node has to be below to be of use, in cycles, pJ or both."""
         if self.loss == math.inf:
@@ -130,6 +139,9 @@ class Proof:
 
     def run(self, clock: Clock, unsettled: bytes = b"") -> None:
         """Settle every node, or those that the time is enough for; `unsettled` are those left before."""
+        if self.is_small:
+            self._price_whole()
+            return
         nodes = unpack(unsettled, self._branches)
         for node in nodes:
             self._push(node)
@@ -233,6 +245,16 @@ class Proof:
             step.ruled_out += 1
         else:
             step.parts.append(new)
+
+    def _price_whole(self) -> None:
+        """Price every mapping: all chains of each branch, in all orders."""
+        for branch in self._branches:
+            root = branch.root()
+            sides = np.meshgrid(*root.chains, indexing="ij")
+            chains = np.stack([side.ravel() for side in sides], axis=1)
+            self._price(root.pattern, Found(branch.number, chains, np.full(len(chains), -math.inf)))
+            self.solved += 1
+            self.looked += len(chains)
 
     def _price(self, pattern: Pattern, found: Found) -> None:
         """Price whole chains in the orders of a pattern, the likeliest first."""

@@ -1,5 +1,7 @@
 """Proving the optimum of a problem on a machine of levels: branch and bound on a convex relaxation.
 
+Of a space of few mappings each is priced. Of others:
+
 1. A first mapping comes from random ones and steps down from the best.
 2. A node is a choice of what levels keep, a pattern of the orders, and some factors of every component of
    dims. Its bound is that of `relaxation`, which leaves out factors that cannot beat the best mapping.
@@ -39,8 +41,9 @@ def solve(
     """
     clock = clock or Clock()
     refuse(problem)
-    warm()
     proof = Proof(problem)
+    if not proof.is_small:
+        warm()
     if known is None or known.best is None:
         proof.begin(clock)
     else:
@@ -76,6 +79,7 @@ def warm() -> None:
         Level("DRAM", keeps=TENSORS, fan_out=2, bandwidth=link), Level("Store", capacity=8, keeps=("O",)),
     )  # fmt: skip
     for objective in ("edp", "latency", "energy where latency <= 1"):
-        proof = Proof(MachineProblem(Layer.fc(2, 2), Machine("warm", levels, 1.0), objective, "timeloop"))
+        problem = MachineProblem(Layer.fc(2, 2), Machine("warm", levels, 1.0), objective, "timeloop")
+        proof = Proof(problem, may_be_whole=False)
         proof.begin(Clock())
         proof.run(Clock())

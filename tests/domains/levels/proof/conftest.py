@@ -1,0 +1,12 @@
+"""Small spaces are bounded as large ones are: these tests are of the bounds."""
+
+from __future__ import annotations
+
+import pytest
+
+from dse.domains.levels.models.timeloop.proof import proof
+
+
+@pytest.fixture(autouse=True)
+def _bound_small_spaces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(proof, "MAX_WHOLE", 0)
