@@ -29,6 +29,7 @@ Row = dict[str, Any]
 HEADS = {
     "case": "case",
     "cpu_seconds": "CPU s",
+    "start_seconds": "to start",
     "peak_mb": "peak MB",
     "status": "status",
     "gap_percent": "gap %",
@@ -80,7 +81,8 @@ def measure(case: Case, folder: Path, limit: float) -> Row:
 
     A first call compiles kernels, or, of a case that is kept, makes what is kept; the second counts, unless
     the command is refused. No proof takes longer than `limit` seconds. A process that has not ended after
-    two such proofs and BESIDES is killed, and its figures are those until then.
+    two such proofs and BESIDES is killed, and its figures are those until then. `start_seconds` are those of
+    the CPU in which the command starts and has no time to prove anything; None where that was not measured.
     """
     words = [*shlex.split(case.command), "--json", "--time-limit"]
     with tempfile.TemporaryDirectory(prefix="dse-bench-") as cache:
@@ -88,11 +90,13 @@ def measure(case: Case, folder: Path, limit: float) -> Row:
         # Compiling, once after an installation, is no proof's time; what is bounded so soon is not checked.
         short = [word for word in words if word != "--verify"] + ["1e-6", "--fresh"]
         run = _run(second if case.kept else short, folder, COMPILING)
+        start = None if case.kept or run.code is None or COMPILED in run.said else run.cpu_seconds
         if run.code != REFUSED:
             run = _run(second, folder, 2 * limit + BESIDES)
     return {
         "case": case.name,
         "cpu_seconds": run.cpu_seconds,
+        "start_seconds": start,
         "peak_mb": run.peak_mb,
         **_result(run),
         "before": case.before,
@@ -182,7 +186,8 @@ def write(rows: Sequence[Row], limit: float, path: Path) -> None:
     """Write the rows as a Markdown table, with their commands."""
     note = (
         "Each is a command in a process of its own. Nothing was kept, but of cases that are said to be kept; "
-        f"no proof may take longer than {limit:g} s. CPU s are of the whole process, all threads together. "
+        f"no proof may take longer than {limit:g} s. CPU s are of the whole process, all threads together, "
+        "with those that the command takes to start, with no time to prove anything. "
         "What was measured before is as the file of cases says."
     )
     heads = [*HEADS.values(), "command"]

@@ -53,6 +53,7 @@ def test_the_second_call_counts_fresh_or_with_what_the_first_has_kept(
         assert (row["status"], row["gap_percent"]) == ("optimal, verified", 0)
         assert row["cpu_seconds"] > 0
         assert row["peak_mb"] > 1
+        assert (row["start_seconds"] is None) == (row["case"] == "kept")
     calls = [json.loads(line) for line in (tmp_path / "calls.jsonl").read_text().splitlines()]
     certify = ["certify", "--layer", "mlp:1", "--accelerator", "edge"]
     assert calls[0] == [*certify, "--json", "--time-limit", "1e-6", "--fresh"]
