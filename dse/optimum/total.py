@@ -8,6 +8,9 @@ below. The lines together leave a polygon; the least value at its corners is a l
 has it says which m is proven next, that of the edge between the totals beside it, until no corner is below
 the best found. A layer whose proofs with a smaller and a larger m say what is least in between is not proven
 again.
+
+Where some gap is enough, layers are proven one by one under two m, whichever raises the bound most, and lines
+follow from all that is known of each layer (see `dse.optimum.total_region`).
 """
 
 from __future__ import annotations
@@ -19,10 +22,11 @@ from typing import Any
 
 import numpy as np
 
-from dse.core.certificate import Certificate, Incumbent, gap_between
-from dse.core.objective import Objective, objective_named
+from dse.core.certificate import BOUNDED, Certificate, Incumbent, gap_between
+from dse.core.objective import objective_named
 from dse.core.problem import AnyProblem
-from dse.optimum.lines import SAME, Choice, Line, LineSearch
+from dse.optimum.lines import SAME, Choice, Closed, Line, LineSearch
+from dse.optimum.total_region import Sum, least_of_weights, least_weighted
 
 Prove = Callable[[Sequence[tuple[str, AnyProblem]]], Iterator[Certificate]]
 """Proves problems of the layers of those names."""
@@ -30,15 +34,10 @@ Prove = Callable[[Sequence[tuple[str, AnyProblem]]], Iterator[Certificate]]
 
 PART = 0.25
 """Of the gap that is enough, the share that may be left in the layers' parts of a line."""
-
-
-def least_of_weights(objective: Objective, bound: float, energy: float, latency: float) -> float:
-    """What a weighted sum of energy and latency is not below where their product of powers is not below a
-    bound: by the inequality of the weighted arithmetic and geometric means."""
-    a, b = objective.exponents["energy"], objective.exponents["latency"]
-    if not energy or not latency:
-        return 0.0
-    return float((a + b) * (bound * (energy / a) ** a * (latency / b) ** b) ** (1 / (a + b)))
+BETWEEN = 12
+"""Lines between the two whose proofs are asked for first: what is known of layers draws them."""
+LIKE = 0.5
+"""Proofs that gain no less than this share of what the first one gains are asked for with it."""
 
 
 def floors_of(problem: AnyProblem) -> tuple[float, float] | None:
@@ -110,6 +109,11 @@ def least_total(
     return search.run([one for one in best if one]) if all(best) else None
 
 
+def _text(energy: float, latency: float) -> str:
+    """The objective of these weights."""
+    return f"energy + {latency!r} * latency" if energy and latency else "energy" if energy else "latency"
+
+
 class _Search(LineSearch):
     def __init__(
         self,
@@ -124,10 +128,13 @@ class _Search(LineSearch):
         self.bounds = bounds
         self.problems, self.prove, self.over = problems, prove, over
         self.proofs: dict[tuple[str, str], Certificate] = {}
+        self._found: dict[tuple[int, float, tuple[Sum, ...]], float] = {}
+        self._floors: dict[int, tuple[float, float] | None] = {}
 
     def run(self, own: Sequence[Incumbent]) -> Total | None:
         self.own = own
-        found = self.close(self._choice(own))
+        best = self._choice(own)
+        found = self._close_by_layers(best) or self.close(best)
         if found is None:
             return None
         return Total(found.status, found.lower_bound, found.best, found.loss, tuple(self.lines), self.proofs)
@@ -143,21 +150,116 @@ class _Search(LineSearch):
             for energy, latency, own in ((1.0, 0.0, joules), (0.0, 1.0, seconds))
         ]
 
+    def _close_by_layers(self, best: Choice) -> Closed | None:
+        """Prove layers under two weights, the one that gains most first, until the gap is enough.
+
+        Lines between the two, and those of layers that are not proven, follow from what is known. None if
+        all is proven and the gap is not enough, or no gap is: then lines are proven whole.
+        """
+        floors = self.floors(best)
+        if not floors or not self.within:
+            return None
+        self.lines = floors
+        ends = [latency / energy for energy, latency in self._first(best) if energy and latency]
+        if len(ends) < 2 or ends[0] >= ends[1]:
+            self.lines = []
+            return None
+        slopes = np.geomspace(ends[0], ends[1], BETWEEN + 2).tolist()
+        while True:
+            self.lines = [*floors, *map(self._line_of, slopes)]
+            corner, (one, two) = self._least_corner()
+            best = min(
+                (best, *(line.choice for line in self.lines)), key=lambda one: one.value(self.objective)
+            )
+            loss = best.value(self.objective)
+            gap = max(0.0, gap_between(loss, corner))
+            self.observe(gap)
+            if gap <= self.within or self.over():
+                return Closed(BOUNDED, min(corner, loss), best, loss)
+            inside = min(max(math.sqrt(max(one.slope, ends[0]) * min(two.slope, ends[1])), ends[0]), ends[1])
+            if not self._prove_what_gains(ends, inside):
+                self.lines = []
+                return None
+
+    def _line_of(self, slope: float) -> Line:
+        """The line of a weight of latency that follows from what is known of each layer."""
+        own = tuple(self._least(place, slope, self._sums(place)) for place in range(len(self.problems)))
+        chosen = [self._best_known(place, 1.0, slope)[1] for place in range(len(self.problems))]
+        least = sum(map(self._times, range(len(own)), own))
+        return Line(1.0, slope, least, self._choice(chosen), own)
+
+    def _prove_what_gains(self, ends: Sequence[float], slope: float) -> bool:
+        """Prove layers under one of two weights whose proofs may raise the line of a slope most; False if
+        none may."""
+        gains = []
+        for place, name in enumerate(self.problems):
+            known = self._sums(place)
+            now = self._least(place, slope, known)
+            for end in ends:
+                if (name, _text(1.0, end)) not in self.proofs:
+                    hoped = (1.0, end, self._best_known(place, 1.0, end)[0])
+                    gain = self._least(place, slope, (*known, hoped)) - now
+                    gains.append((self._times(place, gain), place, end))
+        gains.sort(key=lambda one: (-one[0], *one[1:]))
+        if not gains or gains[0][0] <= 0:
+            return False
+        # A layer's other weight waits for what the first one says.
+        asked: dict[int, float] = {}
+        for gain, place, end in gains:
+            if gain >= LIKE * gains[0][0]:
+                asked.setdefault(place, end)
+        names = list(self.problems)
+        chosen = [(names[place], _text(1.0, end)) for place, end in asked.items()]
+        problems = [(name, self.problems[name].with_changes(objective=text)) for name, text in chosen]
+        for key, found in zip(chosen, self.prove(problems), strict=True):
+            self.proofs[key] = found
+        return True
+
+    def _least(self, place: int, slope: float, known: tuple[Sum, ...]) -> float:
+        """What a layer's energy and so much times its latency is not below; once for all that is known."""
+        key = place, slope, known
+        if key not in self._found:
+            self._found[key] = least_weighted(self.objective, self.bounds[place], known, 1.0, slope)
+        return self._found[key]
+
+    def _sums(self, place: int) -> tuple[Sum, ...]:
+        """What is known of a layer's sums: its roofline, and proofs."""
+        name, problem = list(self.problems.items())[place]
+        floors = self._floors.setdefault(place, floors_of(problem))
+        known = [(1.0, 0.0, floors[0]), (0.0, 1.0, floors[1])] if floors else []
+        for (layer, text), found in self.proofs.items():
+            if layer == name:
+                weights = {one.name: weight for one, weight in objective_named(text).weights} or {text: 1.0}
+                known.append((weights.get("energy", 0.0), weights.get("latency", 0.0), found.lower_bound))
+        return tuple(known)
+
+    def _best_known(self, place: int, energy: float, latency: float) -> tuple[float, Incumbent]:
+        """The least weighted sum of a layer's known mappings, and the mapping."""
+        name = list(self.problems)[place]
+        proven = (found.best for (layer, _), found in self.proofs.items() if layer == name)
+        found = []
+        for mapping in [self.own[place], *(one for one in proven if one is not None)]:
+            joules, seconds = self._figures(place, mapping)
+            found.append((energy * joules + latency * seconds, mapping))
+        return min(found, key=lambda entry: entry[0])
+
     def draw(self, energy: float, latency: float) -> bool:
         """Prove all layers with these weights; False if one has no mapping, or the time is over."""
-        text = f"energy + {latency!r} * latency" if energy and latency else "energy" if energy else "latency"
+        text = _text(energy, latency)
         known = [self._known(place, energy, latency) for place in range(len(self.problems))]
         asked = [
             (name, problem.with_changes(objective=text))
             for (name, problem), one in zip(self.problems.items(), known, strict=True)
-            if one is None
+            if one is None and (name, text) not in self.proofs
         ]
         answers, least, chosen = self.prove(asked), [], []
         for name, one in zip(self.problems, known, strict=True):
             if self.over():
                 return False
             if one is None:
-                found = self.proofs[name, text] = next(answers)
+                if (name, text) not in self.proofs:
+                    self.proofs[name, text] = next(answers)
+                found = self.proofs[name, text]
                 if found.best is None:
                     return False
                 one = found.lower_bound, found.best

@@ -88,6 +88,34 @@ def _on_curve(problem: AnyProblem, bound: float, energy: float, latency: float) 
     return energy * ratio * seconds + latency * seconds
 
 
+def _on_edge(
+    problem: AnyProblem,
+    known: list[tuple[float, float, float]],
+    bound: float,
+    energy: float,
+    latency: float,
+) -> float:
+    """The least weighted sum along the edge of all that is known, whose joules are convex in the seconds."""
+    if not energy or not latency:
+        return 0.0
+    powers = objective_named(problem.objective).exponents
+    a, b = powers["energy"], powers["latency"]
+    least = max((value / two for one, two, value in known if not one), default=0.0)
+
+    def at(seconds: float) -> float:
+        joules = [(value - two * seconds) / one for one, two, value in known if one]
+        curve = (bound / seconds**b) ** (1 / a) if seconds else np.inf
+        return float(energy * max(curve, *joules, 0.0) + latency * seconds)
+
+    # Where seconds alone weigh more than some point of the edge, no point is the least.
+    some = max(least, _on_curve(problem, bound, energy, latency) / latency)
+    low, high = least, at(some) / latency
+    for _ in range(120):
+        first, second = low + (high - low) / 3, high - (high - low) / 3
+        low, high = (low, second) if at(first) < at(second) else (first, high)
+    return at(low) if low == least else min(at(low), at(high))
+
+
 def _implied(
     problem: AnyProblem,
     known: list[tuple[float, float, float]],
@@ -96,7 +124,7 @@ def _implied(
     latency: float,
 ) -> float:
     """What is known of a layer says that its weighted sum is not below so much, times its repeats."""
-    best = _on_curve(problem, bound, energy, latency)
+    best = max(_on_curve(problem, bound, energy, latency), _on_edge(problem, known, bound, energy, latency))
     for one in known:
         for two in known:
             across = one[0] * two[1] - two[0] * one[1]
