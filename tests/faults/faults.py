@@ -126,9 +126,9 @@ FAULTS = (
     ),
     Fault(
         "a check of tiles of any size leaves out half of a box",
-        "dse/domains/clustered/check/boxes.py",
-        "halves[:, dim, :, dim] = 2 * halves[:, dim, :, dim] + [0, 1]",
-        "halves[:, dim, :, dim] = 2 * halves[:, dim, :, dim] + [0, 0]",
+        "dse/domains/clustered/check/forests.py",
+        "(self._begins[tree] + 2 * own)[:, np.newaxis] + [0, 1]",
+        "(self._begins[tree] + 2 * own)[:, np.newaxis] + [0, 0]",
         ("optimum/test_any_check.py::test_no_mapping_is_lost_as_boxes_are_split",),
     ),
     Fault(

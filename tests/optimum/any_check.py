@@ -37,7 +37,6 @@ def margins(problem: Problem, rng: np.random.Generator, cost: Cost | None = None
                 parallels=left.parallels[[box]],
                 nodes=left.nodes[[box]],
                 bounds=left.bounds[[box]],
-                which=left.which[[box]],
             )
             rows = Remains(problem, [alone]).draw(rng, IN_EACH)
             losses = problem.evaluate(MappingBatch(rows)).loss

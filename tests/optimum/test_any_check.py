@@ -98,7 +98,7 @@ def test_too_many_pairs_of_tiles_are_counted_beforehand_and_not_gone_through() -
     problem = Problem(Layer("CONV", 4, 3, 6, 5, 3, 2), machine, "edp", "loopnest", tiles="any")
     boxes = Boxes(problem, LeastCost(problem))
     worked_out = sum(
-        sum(len(tree.pairs) for trees in Search(boxes, cluster, 0.0, 0).run().trees for tree in trees)
+        sum(int(forest.count(forest.roots).sum()) for forest in Search(boxes, cluster, 0.0, 0).run().forests)
         for cluster in boxes.clusters
     )
     assert worked_out <= boxes.pairs < 3 * worked_out

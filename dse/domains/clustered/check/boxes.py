@@ -7,18 +7,28 @@ dim where that rules out most. The work is a count of bounds, so what is found d
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
 from dse.domains.clustered.check.enumeration import allowed_parallels
-from dse.domains.clustered.check.pair_trees import Pairs, PairTree, pairs_between
+from dse.domains.clustered.check.forests import (
+    CellFigures,
+    Forest,
+    GrowingForest,
+    Spread,
+    WholeForest,
+    draw_nodes,
+)
+from dse.domains.clustered.check.pair_trees import Figures, PairTree, pairs_between
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.space.genes import MAPPED_DIMS
 from dse.support.arrays import BoolArray, FloatArray, IntArray
 
+FEW = 2**12
+"""Pairs of a dim that are all looked at beforehand, at most, where a cost model bounds cells."""
 SLICE = 1024
 """Boxes that are split at a time."""
 ROUNDING = 1e-12
@@ -47,6 +57,14 @@ class Cost(Protocol):
         """Figures of pairs of tiles (n,) of a dim over so many clusters and PEs, which costs rise with."""
         ...
 
+    def bounds_cells(self, dim: int) -> bool:
+        """Whether there are figures of cells of a dim, and not of pairs only."""
+        ...
+
+    def cells(self, dim: int, across: int, within: int) -> CellFigures:
+        """Figures that no pair in cells of such a dim is below, over so many clusters and PEs."""
+        ...
+
     def losses(self, dims: Sequence[Mapping[str, FloatArray]]) -> FloatArray:
         """The loss that no mapping with figures no smaller than these (n,) is below; inf if none fits."""
         ...
@@ -59,49 +77,34 @@ class Cost(Protocol):
 @dataclass(frozen=True)
 class Left:
     """Boxes of a cluster size that are not ruled out: parallel dims (n, 2), nodes (n, 4), bounds (n,), and
-    by dim the trees that the nodes are of, with those of each box by place (n, 4).
+    by dim the trees that the nodes are of.
     """
 
     cluster: int
     parallels: IntArray
     nodes: IntArray
     bounds: FloatArray
-    trees: tuple[tuple[Pairs, ...], ...]
-    which: IntArray
+    forests: tuple[Forest, ...]
 
     def __len__(self) -> int:
         return len(self.bounds)
 
     def pairs(self) -> FloatArray:
         """How many pairs of tiles each box has of each dim: (n, 4)."""
-        found = np.empty(self.nodes.shape)
-        for dim, number, rows in self._parts(np.arange(len(self))):
-            found[rows, dim] = self.trees[dim][number].count(self.nodes[rows, dim])
-        return found
+        counts = [forest.count(self.nodes[:, dim]) for dim, forest in enumerate(self.forests)]
+        return np.stack(counts, axis=1).astype(np.float64)
 
     def draw(self, rng: np.random.Generator, boxes: IntArray) -> IntArray:
         """Tiles of each of some boxes (n,), uniformly: outer and inner ones of K C Y X, (n, 4, 2)."""
-        found = np.empty((len(boxes), 4, 2), dtype=np.int64)
-        for dim, number, rows in self._parts(boxes):
-            found[rows, dim] = self.trees[dim][number].draw(rng, self.nodes[boxes[rows], dim])
-        return found
+        drawn = [forest.draw(rng, self.nodes[boxes, dim]) for dim, forest in enumerate(self.forests)]
+        return np.stack(drawn, axis=1)
 
     def tiles(self, box: int) -> IntArray:
         """All tiles of a box: (n, 4, 2)."""
-        pairs = [
-            trees[number].every(node)
-            for trees, number, node in zip(
-                self.trees, self.which[box].tolist(), self.nodes[box].tolist(), strict=True
-            )
-        ]
+        nodes = self.nodes[box].tolist()
+        pairs = [forest.every(node) for forest, node in zip(self.forests, nodes, strict=True)]
         places = np.indices([len(each) for each in pairs]).reshape(4, -1)
         return np.stack([each[place] for each, place in zip(pairs, places, strict=True)], axis=1)
-
-    def _parts(self, boxes: IntArray) -> Iterator[tuple[int, int, IntArray]]:
-        """A dim, one of its trees, and those of the boxes whose tree it is."""
-        for dim, trees in enumerate(self.trees):
-            for number in range(len(trees)):
-                yield dim, number, np.flatnonzero(self.which[boxes, dim] == number)
 
 
 @dataclass(frozen=True)
@@ -148,18 +151,34 @@ class Boxes:
     def pairs(self) -> int:
         """How many pairs of tiles the search works out figures of, at most, before its first bound."""
         ways = sum(len(self.parallels(cluster)) for cluster in self.clusters)
-        each = (pairs_between(*self.intervals(dim)) for dim in range(4))
+        each = (pairs_between(*self.intervals(dim)) for dim in range(4) if not self._grows(dim))
         # A dim has no more trees than there are choices of parallel dims, nor than four.
         return sum(each) * min(ways, 4 * len(self.clusters))
 
-    def tree(self, dim: int, cluster: int, outer_parallel: bool, inner_parallel: bool) -> PairTree:
-        """The pairs of a dim that are allowed and do not fill the buffers by themselves."""
-        across = self.problem.accelerator.num_pes // cluster if outer_parallel else 1
-        within, size = cluster if inner_parallel else 1, self.problem.space.layer.loops[MAPPED_DIMS[dim]]
-        outers, inners = self.intervals(dim)
-        return PairTree.of(
-            size, outers, inners, lambda outer, inner: self.cost.columns(dim, outer, inner, across, within)
-        )
+    def _grows(self, dim: int) -> bool:
+        """Whether the trees of a dim are made as they are asked for."""
+        return self.cost.bounds_cells(dim) and pairs_between(*self.intervals(dim)) > FEW
+
+    def forest(self, dim: int, cluster: int, ways: Sequence[tuple[bool, bool]]) -> Forest:
+        """The pairs of a dim that are allowed and do not fill the buffers by themselves: a tree for each way
+        to spread it, over clusters or PEs or both.
+        """
+        size, intervals = self.problem.space.layer.loops[MAPPED_DIMS[dim]], self.intervals(dim)
+        spreads = [
+            (self.problem.accelerator.num_pes // cluster if of_clusters else 1, cluster if of_pes else 1)
+            for of_clusters, of_pes in ways
+        ]
+        if not self._grows(dim):
+            trees = [PairTree.of(size, *intervals, self._figures(dim, *spread)) for spread in spreads]
+            return WholeForest(trees)
+        growing = [
+            Spread(spread[0], self._figures(dim, *spread), self.cost.cells(dim, *spread))
+            for spread in spreads
+        ]
+        return GrowingForest(size, *intervals, growing)
+
+    def _figures(self, dim: int, across: int, within: int) -> Figures:
+        return lambda outer, inner: self.cost.columns(dim, outer, inner, across, within)
 
     def search(self, target: float, most: int) -> Searched:
         """Rule out what is not below the target, with at most about so many bounds."""
@@ -209,27 +228,17 @@ class Search:
         self.spent = 0
         self._choices = boxes.parallels(cluster)
         spread = 2 * (self._choices[:, :1] == np.arange(4)) + (self._choices[:, 1:] == np.arange(4))
-        self._which, self._begins = np.empty_like(spread), np.empty_like(spread)
-        self._firsts = np.empty_like(spread)
-        self._trees: list[tuple[Pairs, ...]] = []
-        self._tables: list[tuple[tuple[str, ...], FloatArray]] = []
+        self._roots, self._forests = np.empty_like(spread), []
         for dim in range(4):
-            ways, self._which[:, dim] = np.unique(spread[:, dim], return_inverse=True)
-            self._add(dim, [boxes.tree(dim, cluster, bool(way & 2), bool(way & 1)) for way in ways.tolist()])
-
-    def _add(self, dim: int, trees: list[PairTree]) -> None:
-        """Put a dim's trees into one table."""
-        sizes, which = [len(tree.table) for tree in trees], self._which[:, dim]
-        self._begins[:, dim] = (np.cumsum(sizes) - sizes)[which]
-        self._firsts[:, dim] = np.array([tree.pairs.first for tree in trees])[which]
-        self._tables.append((trees[0].names, np.concatenate([tree.table for tree in trees])))
-        self._trees.append(tuple(tree.pairs for tree in trees))
+            ways, which = np.unique(spread[:, dim], return_inverse=True)
+            forest = boxes.forest(dim, cluster, [(bool(way & 2), bool(way & 1)) for way in ways.tolist()])
+            self._roots[:, dim] = forest.roots[which]
+            self._forests.append(forest)
 
     def run(self) -> Left:
         """What is not ruled out."""
         choices = np.arange(len(self._choices))
-        nodes = np.ones((len(choices), 4), dtype=np.int64)
-        front = _Front(choices, nodes, self._bounds(choices, nodes)).below(self._target)
+        front = _Front(choices, self._roots, self._bounds(self._roots)).below(self._target)
         ended = []
         while len(front.bounds):
             halves = []
@@ -238,7 +247,7 @@ class Search:
                 if self._spent_all:
                     ended.append(part)
                     continue
-                alone = (part.nodes >= self._firsts[part.choices]).all(axis=1)
+                alone = np.asarray(self._alone(part.nodes).all(axis=1))
                 ended.append(part.rows(alone))
                 halves.append(self._split(part.rows(~alone)))
             front = _joined(halves) if halves else front.rows(slice(0))
@@ -247,16 +256,21 @@ class Search:
     def draw(self, rng: np.random.Generator, count: int) -> Left:
         """Boxes of all sizes, at random."""
         choices = rng.integers(len(self._choices), size=count)
-        depth = rng.integers(0, np.log2(self._firsts[choices]).astype(np.int64), endpoint=True)
-        nodes = rng.integers(1 << depth, 2 << depth)
-        bounds = self._bounds(choices, nodes)
+        roots = self._roots[choices]
+        drawn = [draw_nodes(rng, forest, roots[:, dim]) for dim, forest in enumerate(self._forests)]
+        nodes = np.stack(drawn, axis=1)
+        bounds = self._bounds(nodes)
         if self._boxes.cost.refines:
-            bounds = np.maximum(bounds, self._bounds(choices, nodes, closer=True))
+            bounds = np.maximum(bounds, self._bounds(nodes, closer=True))
         return self._described(_Front(choices, nodes, bounds))
 
     def _described(self, front: _Front) -> Left:
-        which, parallels = self._which[front.choices], self._choices[front.choices]
-        return Left(self._cluster, parallels, front.nodes, front.bounds, tuple(self._trees), which)
+        parallels = self._choices[front.choices]
+        return Left(self._cluster, parallels, front.nodes, front.bounds, tuple(self._forests))
+
+    def _alone(self, nodes: IntArray) -> BoolArray:
+        """Of which dims nodes (n, 4) have no children."""
+        return np.stack([forest.alone(nodes[:, dim]) for dim, forest in enumerate(self._forests)], axis=1)
 
     @property
     def _spent_all(self) -> bool:
@@ -266,19 +280,20 @@ class Search:
         """The halves of boxes that are not ruled out, cut along the dim where least is left."""
         count = len(front.bounds)
         halves = np.repeat(front.nodes, 8, axis=0).reshape(count, 4, 2, 4)
-        for dim in range(4):
-            halves[:, dim, :, dim] = 2 * halves[:, dim, :, dim] + [0, 1]
-        able = front.nodes < self._firsts[front.choices]
+        able = ~self._alone(front.nodes)
+        for dim, forest in enumerate(self._forests):
+            rows = np.flatnonzero(able[:, dim])
+            halves[rows, dim, :, dim] = forest.halves(front.nodes[rows, dim])
         bounds = np.full((count, 4, 2), -np.inf)
         rows, dims = np.nonzero(able)
         both = halves[rows, dims].reshape(-1, 4)
-        bounds[rows, dims] = self._bounds(front.choices[rows].repeat(2), both).reshape(-1, 2)
+        bounds[rows, dims] = self._bounds(both).reshape(-1, 2)
         each, dim = np.arange(count), np.where(able, self._scores(front.bounds, bounds), -1.0).argmax(axis=1)
         found = _Front(front.choices.repeat(2), halves[each, dim].reshape(-1, 4), bounds[each, dim].ravel())
         found = found.below(self._target)
         if not self._boxes.cost.refines:
             return found
-        closer = self._bounds(found.choices, found.nodes, closer=True)
+        closer = self._bounds(found.nodes, closer=True)
         return _Front(found.choices, found.nodes, np.maximum(found.bounds, closer)).below(self._target)
 
     def _scores(self, before: FloatArray, halves: FloatArray) -> FloatArray:
@@ -292,15 +307,12 @@ class Search:
         gains = (np.minimum(halves, self._target) - known) / (self._target - known)
         return np.asarray(10.0 * out + (np.maximum(gains, 0.0) + 1e-3).prod(axis=2))
 
-    def _bounds(self, choices: IntArray, nodes: IntArray, *, closer: bool = False) -> FloatArray:
-        """The bounds of nodes (n, 4) with choices of parallel dims (n,)."""
+    def _bounds(self, nodes: IntArray, *, closer: bool = False) -> FloatArray:
+        """The bounds of nodes (n, 4)."""
         self.spent += len(nodes)
         found = []
         for start in range(0, len(nodes), 4 * SLICE):
-            part = slice(start, start + 4 * SLICE)
-            dims = []
-            for dim, (names, table) in enumerate(self._tables):
-                rows = table[self._begins[choices[part], dim] + nodes[part, dim]]
-                dims.append(dict(zip(names, np.ascontiguousarray(rows.T), strict=True)))
+            part = nodes[start : start + 4 * SLICE]
+            dims = [forest.figures(part[:, dim]) for dim, forest in enumerate(self._forests)]
             found.append(self._boxes.cost.closer(dims) if closer else self._boxes.cost.losses(dims))
         return np.concatenate(found) if found else np.zeros(0)

@@ -11,7 +11,9 @@ import numpy as np
 from dse.core.objective import objective_named
 from dse.domains.clustered.check.boxes import ROUNDING
 from dse.domains.clustered.check.enumeration import allowed_orders
+from dse.domains.clustered.check.forests import CellFigures
 from dse.domains.clustered.check.limits import most_steps, room_of
+from dse.domains.clustered.models.loopnest.check.cell_sums import Cells
 from dse.domains.clustered.models.loopnest.check.moved import OUTPUT, C, Columns, K, Moved, X, Y
 from dse.domains.clustered.models.loopnest.check.nest_sums import edges_of
 from dse.domains.clustered.models.loopnest.check.outer_check import output_words
@@ -106,6 +108,18 @@ class LeastCost:
             found["span_more"] = np.where(counts["steps"] == 1, 0, counts["span"])
             found["last_more"] = np.where(counts["steps"] == 1, 0, counts["last_span"])
         return {column: value.astype(np.float64) for column, value in found.items()}
+
+    def bounds_cells(self, dim: int) -> bool:
+        """Whether the pieces of a dim share no input."""
+        return dim not in (Y, X) or not self._layer.reads[dim - Y].overlap
+
+    def cells(self, dim: int, across: int, within: int) -> CellFigures:
+        """Figures that no pair in cells of a dim is below, whose pieces share no input."""
+        size = self._layer.loops[MAPPED_DIMS[dim]]
+        outer = np.arange(1, size + 1)
+        pitch = self._layer.reads[dim - Y].pitch if dim in (Y, X) else 1
+        figures = self.columns(dim, outer, np.ones_like(outer), across, within)
+        return Cells(size, across, within, pitch, figures).least
 
     # The bound
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -145,6 +146,7 @@ class Cuts:
         return steps, self.size - (steps - 1) * span
 
 
+@lru_cache(maxsize=2**14)
 def _real(layer: Layer, dim: str, span: int) -> tuple[int, int, int]:
     """Rows that are no padding: of all steps, those that stay in the next, and in going back."""
     reads, size = layer.reads["YX".index(dim)], layer.loops[dim]
