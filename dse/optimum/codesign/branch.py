@@ -3,7 +3,8 @@
 1. Every combination of the structural parameters is a root: the box of all machines that have it.
 2. A box is bounded by the network on a relaxed machine, with the box's largest capacities and rates and its
    least energies: no machine of the box is better for any mapping (see `HardwareSpace.relaxed`). What the
-   lemmas of other boxes say is looked at first (`lemmas`), and proven is what they leave open.
+   lemmas of other boxes say is looked at first (`lemmas`), and proven is what they leave open: but for a
+   box that would be divided even if its layers' least were what known mappings reach.
 3. The mappings of that relaxed machine are priced on the least machine of the box that holds them, and on
    the largest: the best network so far.
 4. From the lowest bound on, a box whose bound is below the best is divided. A box of one machine, or whose
@@ -220,7 +221,7 @@ class Search:
                 [
                     (one, weight)
                     for one, weight in zip(boxes, wave, strict=True)
-                    if weight is not NOTHING and self._bound_of(one).corner.value < self.target
+                    if weight is not NOTHING and self._may_close(one)
                 ]
             )
         for one in boxes:
@@ -229,6 +230,8 @@ class Search:
         while True:
             sharper = []
             for one in boxes:
+                if not self._may_close(one):
+                    continue
                 weight = self._next_weight(one)
                 if weight is not None:
                     one.more.append(weight)
@@ -240,6 +243,18 @@ class Search:
                 self._improve(one)
         for one in boxes:
             self._settle(one)
+
+    def _may_close(self, one: Open) -> bool:
+        """Whether a box is open, and proofs may close it: otherwise it is divided whatever they come to.
+
+        Where the time is limited they are made all the same, as they lift the bound of all that is open.
+        """
+        if self._bound_of(one).corner.value >= self.target:
+            return False
+        if one.single or self.hurried:
+            return True
+        structure = self.structures[one.root]
+        return structure.reached(structure.each(structure.relaxed(one.box)), one.more) >= self.target
 
     def _bound_of(self, one: Open) -> Bound:
         return self.structures[one.root].bound(one.box, one.more)

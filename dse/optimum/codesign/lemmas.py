@@ -121,4 +121,5 @@ def _best_shares(lemmas: list[Lemma], prices: tuple[float, ...]) -> tuple[float,
     over = float((shares @ table[:, priced] / limit[priced]).max())
     shares /= max(over, 1.0) * (1 + ROUNDED)
     found = tuple((lemma.number, float(share)) for lemma, share in zip(lemmas, shares, strict=True) if share)
-    return float(shares @ least) * (1 - ROUNDED), found
+    # What may not be paid for has no share, even where it says that nothing fits.
+    return float(shares[usable] @ least[usable]) * (1 - ROUNDED), found

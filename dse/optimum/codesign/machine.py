@@ -73,15 +73,13 @@ class Structure:
 
     def relaxed(self, box: Box) -> Priced:
         """The relaxed machine of a box, made once."""
-        if box not in self._relaxed:
-            self._relaxed[box] = self.space.relaxed(box)
-        return self._relaxed[box]
+        found = self._relaxed[box] = self._relaxed.get(box) or self.space.relaxed(box)
+        return found
 
     def machine(self, point: Point) -> Priced:
         """The machine at a point, made once."""
-        if point not in self._machines:
-            self._machines[point] = self.space.machine(point)
-        return self._machines[point]
+        found = self._machines[point] = self._machines.get(point) or self.space.machine(point)
+        return found
 
     def value(self, energy: float, cycles: float) -> float:
         """The objective of a network's energy in nJ and cycles."""
@@ -133,6 +131,17 @@ class Structure:
     def corner(self, lines: Sequence[Line]) -> Corner:
         """The lowest corner of what the lines leave."""
         return lowest_corner(lines, self.value)
+
+    def reached(self, each: Each, more: Sequence[float]) -> float:
+        """What no bound of a box is above, by the known mappings on its relaxed machine; inf without any."""
+        if not all(mappings for _, _, mappings in each):
+            return math.inf
+        lines = [Line(1.0, 0.0, 0.0), Line(0.0, 1.0, 0.0)]
+        for weight in (*self.weights, *more):
+            found = self.at_weight(each, math.inf if weight is None else weight)
+            of = (0.0, 1.0) if weight is None else (1.0, weight)
+            lines.append(Line(*of, of[0] * found.energy + of[1] * found.cycles))
+        return self.corner(lines).value
 
     def roofline(self, box: Box) -> float:
         """What the layers' MACs and compulsory traffic say of a box, before any proof; 0 if nothing."""
@@ -295,19 +304,17 @@ class Structure:
         """How often a mapping pays each energy that varies."""
         key = place, mapping.to_json()
         if key not in self._paid:
-            ends = self.space.intervals(box)
+            ends, kinds = self.space.intervals(box), self.space.figures
             names = self.space.varied[ENERGY]
-            values = {
-                name: ends[name][self.space.figures[name].kind != ENERGY] for name in self.space.formulas
-            }
-            zero = values | dict.fromkeys(names, 0.0)
+            values = {name: ends[name][kinds[name].kind != ENERGY] for name in self.space.formulas}
+            ones = values | dict.fromkeys(names, 1.0)
 
             def energy(figures: dict[str, float]) -> float:
                 priced = self.space.with_figures(figures)
                 problem = make_problem(self.layers[place], priced.hardware, "energy", priced.model)
                 return float(self.space.domain.price(problem, [mapping]).energy_nj[0])
 
-            self._paid[key] = tuple(energy({**zero, name: 1.0}) - energy(zero) for name in names)
+            self._paid[key] = tuple(energy({**ones, name: 2.0}) - energy(ones) for name in names)
         return self._paid[key]
 
     def least_machine(self, box: Box, chosen: Chosen, priced: Priced) -> Point:

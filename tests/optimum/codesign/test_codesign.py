@@ -94,6 +94,19 @@ def test_the_chip_that_is_found_keeps_the_area_and_is_the_fastest(hardware: dict
     assert found.machines_excluded <= excluded < space.machines
 
 
+def test_of_boxes_that_are_divided_whatever_is_proven_nothing_is_proven_unless_time_is_limited() -> None:
+    hardware = {"num_pes": [4, 8], "l1_size": [16, 32, 64, 128], "l2_size": [256, 512, 1024, 2048]}
+    space = chips(**hardware, constants={"l1_pj": "by size", "l2_pj": "by size"})
+    layers = (Layer.fc(16, 24, repeats=2), Layer("CONV", 8, 4, 10, 10, 3, 3))
+    quick = dse.codesign(layers, space, "edp", cache=False)
+    steady = dse.codesign(layers, space, "edp", cache=False, time_limit=1000)
+    assert quick.best is not None
+    assert steady.best is not None
+    assert quick.status == steady.status == "optimal"
+    assert quick.best["value"] == pytest.approx(steady.best["value"], rel=1e-10)
+    assert quick.proofs < steady.proofs
+
+
 def random_box(space: HardwareSpace, rng: np.random.Generator) -> Box:
     """A box of one structure."""
     box = []

@@ -262,8 +262,13 @@ def in_threads(work: Callable[[Item], Result], items: Sequence[Item], threads: i
     """What `work` makes of each item, on up to so many threads."""
     if threads == 1 or len(items) <= 1:
         return [work(item) for item in items]
-    with ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(work, items))
+    return list(_pool(threads).map(work, items))
+
+
+@cache
+def _pool(threads: int) -> ThreadPoolExecutor:
+    """Threads that all proofs share: what they do takes less time than beginning them. They ask for none."""
+    return ThreadPoolExecutor(threads)
 
 
 # The certificate

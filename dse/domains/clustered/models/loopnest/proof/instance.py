@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from dse.core.chains import Chain, divisors
 from dse.core.objective import objective_named
+from dse.core.reads import Reads
 from dse.core.reasons import Reason
 from dse.domains.clustered.models.loopnest.params import (
     FIRST_REAL,
@@ -18,6 +20,7 @@ from dse.domains.clustered.models.loopnest.params import (
     OVERLAPS,
     PARAMS,
     PITCHES,
+    REASON,
     machine_params,
 )
 from dse.domains.clustered.models.loopnest.proof import dims
@@ -104,9 +107,8 @@ def refuse(problem: Problem) -> None:
         )
     if problem.tiles == "factors":
         _refuse_too_large(problem)
-    # The model says of any mapping that the counts of a layer could leave 64 bits.
-    anything = problem.price(np.zeros((1, len(problem.space.genes)), dtype=np.int64))
-    if anything.reason[0] == int(Reason.OUT_OF_RANGE):
+    # The model refuses every mapping of a layer whose counts could leave 64 bits.
+    if _known_of(problem)[REASON] == int(Reason.OUT_OF_RANGE):
         raise InputError(f"layer {problem.layer} is too large to certify: its counts could leave 64 bits")
 
 
@@ -133,16 +135,15 @@ def make_instance(problem: Problem) -> Instance:
         inner_tiles=_fitting(problem, chains),
         clusters=clusters,
         parallels=counted(parallel_dims(problem)),
-        orders=np.array([distinct_orders(allowed) for allowed in allowed_orders(problem)]),
+        orders=np.array([distinct_orders(tuple(allowed)) for allowed in allowed_orders(problem)]),
         real=_real_inputs(problem, chains, clusters),
     )
 
 
 def _params(problem: Problem) -> IntArray:
     """The price kernel's figures of the layer and the machine, and those behind them that `dims` names."""
-    layer, machine = problem.layer, problem.accelerator
-    known, _ = machine_params(layer, machine, cast("LoopNest", problem.model).constants)
-    params = np.append(known[0], np.zeros(dims.FIGURES - PARAMS, dtype=np.int64))
+    layer = problem.layer
+    params = np.append(_known_of(problem), np.zeros(dims.FIGURES - PARAMS, dtype=np.int64))
     params[dims.DIM_PITCHES : dims.DIM_OVERLAPS] = [1, 1, *params[PITCHES:OVERLAPS]]
     params[dims.DIM_OVERLAPS : dims.L1] = [0, 0, *params[OVERLAPS:FIRST_REAL]]
     params[dims.L1], params[dims.L2] = problem.use.room
@@ -156,6 +157,14 @@ def _params(problem: Problem) -> IntArray:
     return params
 
 
+def _known_of(problem: Problem) -> IntArray:
+    """The price kernel's figures of the layer and the machine."""
+    constants = cast("LoopNest", problem.model).constants
+    params, _ = machine_params(problem.layer, problem.accelerator, constants)
+    known: IntArray = params[0]
+    return known
+
+
 def constants_of(problem: Problem) -> FloatArray:
     """Energies of an access in pJ, the clock, and what a MAC takes of its L1."""
     machine = problem.accelerator
@@ -164,7 +173,8 @@ def constants_of(problem: Problem) -> FloatArray:
     return np.array([*energies, machine.hertz, l1_a_mac(machine)], dtype=np.float64)
 
 
-def distinct_orders(allowed: Sequence[int]) -> IntArray:
+@lru_cache(64)
+def distinct_orders(allowed: tuple[int, ...]) -> IntArray:
     """One order for each class of orders that cost the same: (16, 25), by the dims that have many steps."""
     ways = (nestings(allowed, [dim for dim in range(4) if many >> dim & 1]) for many in range(16))
     table = np.zeros((16, len(ORDERS) + 1), dtype=np.int64)
@@ -176,25 +186,36 @@ def distinct_orders(allowed: Sequence[int]) -> IntArray:
 
 def _real_inputs(problem: Problem, chains: Sequence[Chain], clusters: IntArray) -> IntArray:
     """`real` of an Instance."""
-    layer = problem.layer
     most = max(len(chain.outer_choices) for chain in chains[Y:])
     table = np.zeros((2, most, len(clusters) + 1, 3), dtype=np.int64)
     for axis, chain in enumerate(chains[Y:]):
-        stride, window, real, end = layer.reads[axis]
-        used = np.zeros(chain.size * stride + window, dtype=np.int64)
-        for row in range(window):
-            used[row : row + chain.size * stride : stride][: chain.size] = 1
-        used[:real] = used[end:] = 0
-        below = np.concatenate([[0], np.cumsum(used)])
-        for place, tile in enumerate(chain.outer_choices):
-            for number, cluster in enumerate([*clusters.tolist(), problem.accelerator.num_pes]):
-                span = tile * (problem.accelerator.num_pes // cluster)
-                starts = np.arange(0, chain.size, span)
-                ends = np.minimum(starts + span, chain.size)
-                first, last = starts * stride, (ends - 1) * stride + window
-                held = np.maximum(below[last[:-1]] - below[first[1:]], 0)
-                back = below[min(last[0], last[-1])] - below[max(first[0], first[-1])]
-                table[axis, place, number] = (below[last] - below[first]).sum(), held.sum(), max(back, 0)
+        tiles, pes = tuple(chain.outer_choices), problem.accelerator.num_pes
+        found = _real_of(problem.layer.reads[axis], chain.size, tiles, tuple(clusters.tolist()), pes)
+        table[axis, : len(tiles)] = found
+    return table
+
+
+@lru_cache(256)
+def _real_of(
+    reads: Reads, size: int, tiles: tuple[int, ...], clusters: tuple[int, ...], pes: int
+) -> IntArray:
+    """`real` of one axis: many machines that are proven one after the other have the same PEs."""
+    stride, window, real, end = reads
+    used = np.zeros(size * stride + window, dtype=np.int64)
+    for row in range(window):
+        used[row : row + size * stride : stride][:size] = 1
+    used[:real] = used[end:] = 0
+    below = np.concatenate([[0], np.cumsum(used)])
+    table = np.zeros((len(tiles), len(clusters) + 1, 3), dtype=np.int64)
+    for place, tile in enumerate(tiles):
+        for number, cluster in enumerate([*clusters, pes]):
+            span = tile * (pes // cluster)
+            starts = np.arange(0, size, span)
+            ends = np.minimum(starts + span, size)
+            first, last = starts * stride, (ends - 1) * stride + window
+            held = np.maximum(below[last[:-1]] - below[first[1:]], 0)
+            back = below[min(last[0], last[-1])] - below[max(first[0], first[-1])]
+            table[place, number] = (below[last] - below[first]).sum(), held.sum(), max(back, 0)
     return table
 
 

@@ -109,7 +109,7 @@ class BoxBounds:
     def _orders(self) -> IntArray:
         """By level and set of dims with several steps, one order for each class that costs the same."""
         allowed = allowed_orders(self.problem)
-        return np.array([instance.distinct_orders(orders) for orders in allowed])
+        return np.array([instance.distinct_orders(tuple(orders)) for orders in allowed])
 
     @cached_property
     def _pairs(self) -> Pairs | None:
