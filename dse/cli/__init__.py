@@ -15,6 +15,7 @@ import typer
 from typer.exceptions import TyperException
 
 from dse.cli.application import build
+from dse.cli.compiling_view import compiling_said
 from dse.support.errors import FloorWarning, InputError, format_exception, one_line
 from dse.support.interrupts import ignore_interrupts
 
@@ -46,7 +47,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
             answer(app)
         # Not through typer's own main, which prints errors its way and makes a reader that left a failure.
-        with app.make_context("dse", arguments) as context, _exits_refused(), _warnings_in_a_line():
+        with (
+            app.make_context("dse", arguments) as context,
+            _exits_refused(),
+            _warnings_in_a_line(),
+            compiling_said(),
+        ):
             app.invoke(context)
         sys.stdout.flush()
         return DONE

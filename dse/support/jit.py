@@ -36,17 +36,12 @@ def _writable(folder: Path) -> bool:
 OPTIONS = {"cache": cacheable(), "nogil": True, "error_model": "numpy"}
 """Options of every kernel: cached on disk if it can be, without interpreter lock and zero-division checks."""
 
-ARRAYLESS = {**OPTIONS, "_nrt": False}
-"""Options of a kernel that makes no arrays: numba then counts no references, half of the time otherwise."""
-
-LEAN = {**ARRAYLESS, "cache": False}
-"""Options of one that only others call: it is compiled into those, which alone are kept on disk."""
-
-INLINED = {**LEAN, "forceinline": True}
-"""Options of a short function that is called often."""
-
 SMALLEST_SHARE = 256
 """Rows below which a further thread costs more than it saves."""
+
+
+watchers: list[Callable[[], None]] = []
+"""What is called when the first kernels are loaded, which may have to be compiled."""
 
 
 @cache
@@ -60,6 +55,8 @@ def load_kernels(name: str, *uses: str) -> ModuleType:
         drop_stale(*folders)
     else:
         _say_uncached()
+    while watchers:
+        watchers.pop()()
     return import_module(name)
 
 

@@ -8,12 +8,10 @@ which is flat far away, and a linear one for what grows all over the space (Rasm
 
 from __future__ import annotations
 
-from numba import njit
-
-from dse.support.jit import OPTIONS
+from dse.support.compiling import kernel
 
 
-@njit(**OPTIONS)
+@kernel
 def covariances(products, squares, others, scale, linear, out):
     """Write the covariances of points of which the products (n, m) are given: Cauchy, and linear.
 

@@ -9,7 +9,6 @@ that turn. Of inputs, n outputs along a dim read n * pitch + overlap rows.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from dse.domains.clustered.mapping import (
     CLUSTER,
@@ -20,7 +19,7 @@ from dse.domains.clustered.mapping import (
     OUTER_PARALLEL,
     OUTER_TILE,
 )
-from dse.support.jit import OPTIONS
+from dse.support.compiling import kernel, subroutine_with_arrays
 from dse.support.numerics.elementary import exp2_of, log2_of
 from searchers.team.columns import (
     ALL_MOVED,
@@ -61,7 +60,7 @@ from searchers.team.columns import (
 from searchers.team.time_kernel import count_sent, count_times, depends
 
 
-@njit(**OPTIONS)
+@kernel
 def describe(rows, constants, columns, mean, deviation, out):
     """Write the given columns of the mappings (n, 27), standardised, into `out` (n, columns), single."""
     values = np.empty(WIDTH)
@@ -93,7 +92,7 @@ def describe(rows, constants, columns, mean, deviation, out):
             out[row, place] = (values[columns[place]] - mean[place]) / deviation[place]
 
 
-@njit(**OPTIONS)
+@subroutine_with_arrays
 def _level(wholes, tiles, units, parallel, order, steps, constants, values):
     """Write the counts of a level that cuts `wholes` into `tiles` for so many units, 2**steps times."""
     # A depthwise layer has one filter for each channel: spreading its filters spreads its channels.
@@ -129,7 +128,7 @@ def _level(wholes, tiles, units, parallel, order, steps, constants, values):
     values[ALL_MOVED] = log2_of(moved)
 
 
-@njit(**OPTIONS)
+@subroutine_with_arrays
 def _slid(order, constants, values):
     """log2 of the inputs moved if, as a window slides, only its new rows or columns come."""
     latest = -1
@@ -147,7 +146,7 @@ def _slid(order, constants, values):
     return moved + log2_of((fresh * turns + overlap) / ((fresh + overlap) * turns))
 
 
-@njit(**OPTIONS)
+@subroutine_with_arrays
 def _leave_out(parallel, units, constants, values):
     """Write log2 of what moves of each tensor without the last unit's, where some units idle."""
     busy = np.round(exp2_of(values[WORKING]))
@@ -161,7 +160,7 @@ def _leave_out(parallel, units, constants, values):
         values[UNCOUNTED + tensor] = moved
 
 
-@njit(**OPTIONS)
+@subroutine_with_arrays
 def _depth(order, dim):
     """How many loops are outside of that of `dim`."""
     for place in range(DIMS):
@@ -170,7 +169,7 @@ def _depth(order, dim):
     return DIMS
 
 
-@njit(**OPTIONS)
+@subroutine_with_arrays
 def _returns(log_turns, order, tensor, depthwise):
     """log2 of how often a tensor comes: the turns of the loops down to the last that moves it."""
     so_far, latest = 0.0, 0.0
@@ -182,7 +181,7 @@ def _returns(log_turns, order, tensor, depthwise):
     return latest
 
 
-@njit(**OPTIONS)
+@subroutine_with_arrays
 def _footprints(tiles, spread, busy, constants, out):
     """Write log2 of the elements of weights, inputs, outputs and all of them in `busy` units."""
     k, c, y, x = tiles[K], tiles[C], tiles[Y], tiles[X]

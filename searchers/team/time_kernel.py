@@ -13,9 +13,8 @@ bandwidth. What the layer's edges, latencies and a cost model's own rules add is
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from dse.support.jit import OPTIONS
+from dse.support.compiling import subroutine_with_arrays
 from dse.support.numerics.elementary import exp2_of, log2_of
 from searchers.team.columns import (
     ALL_TURNS,
@@ -47,7 +46,7 @@ from searchers.team.columns import (
 )  # fmt: skip
 
 
-@njit(**OPTIONS)
+@subroutine_with_arrays
 def depends(tensor, dim, depthwise):
     """Whether a tensor (weights, inputs, outputs) has the dim."""
     if tensor == 0:
@@ -57,7 +56,7 @@ def depends(tensor, dim, depthwise):
     return dim in (Y, X) or dim == (C if depthwise else K)
 
 
-@njit(**OPTIONS)
+@subroutine_with_arrays
 def count_sent(parallel, constants, values):
     """Write log2 of the words of each tensor that L2 sends, one for all clusters alike, and that arrive.
 
@@ -75,7 +74,7 @@ def count_sent(parallel, constants, values):
         values[KEPT + tensor] = values[DELIVERED + tensor] - kept
 
 
-@njit(**OPTIONS)
+@subroutine_with_arrays
 def count_times(constants, values, room):
     """Write log2 of the cycles: with one NoC that all clusters share, then with one for each.
 
@@ -120,7 +119,7 @@ def count_times(constants, values, room):
             values[ANEW] = log2_of(turns * max(step, arrive, leave))
 
 
-@njit(**OPTIONS)
+@subroutine_with_arrays
 def _mean_step(turns, comes, inner_turns, inner_comes, bursts, work, per_word, coming):
     """The mean time of the inner loops in a turn of the outer ones: what stays comes in some of these alone.
 
@@ -139,13 +138,13 @@ def _mean_step(turns, comes, inner_turns, inner_comes, bursts, work, per_word, c
     return total / turns
 
 
-@njit(**OPTIONS)
+@subroutine_with_arrays
 def _both_ways(outputs, moved):
     """How often an output that moves counts: up to twice, as unfinished ones come back."""
     return 2.0 - min(outputs / moved, 1.0)
 
 
-@njit(**OPTIONS)
+@subroutine_with_arrays
 def _double_buffered(turns, comes, bursts, step, per_word):
     """The time of so many turns, in each of which a step is done while the next bursts come, if any do.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from importlib import import_module
 from itertools import product
 from typing import Any
 
@@ -14,20 +15,9 @@ from dse.core.certificate import INFEASIBLE
 from dse.core.layer import Layer
 from dse.domains.clustered.accelerator import PRESETS, Accelerator
 from dse.domains.clustered.mapping import CLUSTER, INNER_PARALLEL, INNER_TILE, OUTER_PARALLEL, OUTER_TILE
-from dse.domains.clustered.models.loopnest import LoopNest
+from dse.domains.clustered.models.loopnest import LoopNest, proof
 from dse.domains.clustered.models.loopnest.check.coverage import cover
 from dse.domains.clustered.models.loopnest.params import DEPTHWISE, NOC, PES
-from dse.domains.clustered.models.loopnest.proof import (
-    dims,
-    inner_level,
-    kernels,
-    links,
-    outer_level,
-    pieces,
-    search,
-    shapes,
-    tiles,
-)
 from dse.domains.clustered.models.loopnest.proof.bounds import make_bounds
 from dse.domains.clustered.models.loopnest.proof.instance import Instance, make_instance
 from dse.domains.clustered.problem import Problem
@@ -37,12 +27,17 @@ from dse.domains.clustered.proof.choices import ORDER_TABLE
 from dse.domains.clustered.proof.solver import solve
 from dse.optimum import verify
 from dse.optimum.verification import Check, failures
+from tests.as_kernels import AsKernels
 from tests.optimum.certify_cases import Case, every_price, real_problem
 from tests.optimum.certify_loopnest_cases import MODEL, SMALL
 from workloads import load_layer
 
 IntArray = np.ndarray[Any, np.dtype[np.int64]]
 
+NAMES = ("dims", "inner_level", "kernels", "links", "outer_level", "pieces", "search", "shapes", "tiles")
+dims, inner_level, kernels, links, outer_level, pieces, search, shapes, tiles = (
+    AsKernels(import_module(f"{proof.__name__}.{name}")) for name in NAMES
+)
 LAYERS = ("resnet18:0", "resnet18:4", "mobilenet_v2:1", "mobilenet_v2:8", "vgg16:fc7", "alexnet:conv1")
 ODD = Accelerator(12, 700, 90_000, 13, 5, 4, 2)
 OUTER_ORDER_GENE, INNER_ORDER_GENE = 0, 6

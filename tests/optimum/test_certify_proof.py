@@ -19,8 +19,8 @@ from dse.domains.clustered.mapping import CLUSTER, INNER_PARALLEL, INNER_TILE, O
 from dse.domains.clustered.models.maestro.check.coverage import COUNTER
 from dse.domains.clustered.models.maestro.check.inner_check import cycles_below_none, fewest_cycles
 from dse.domains.clustered.models.maestro.check.outer_cases import OuterLevel
-from dse.domains.clustered.models.maestro.proof import kernels, level
-from dse.domains.clustered.models.maestro.proof.groups import inner_bound
+from dse.domains.clustered.models.maestro.proof import groups, kernels
+from dse.domains.clustered.models.maestro.proof import level as outer
 from dse.domains.clustered.models.maestro.proof.inner import solve_inner
 from dse.domains.clustered.models.maestro.proof.instance import AFTER_TABLE, make_instance
 from dse.domains.clustered.problem import Problem
@@ -31,8 +31,11 @@ from dse.domains.clustered.proof.solver import solve
 from dse.domains.clustered.space.genes import MAPPED_DIMS, ORDERS
 from dse.optimum import verify
 from dse.optimum.verification import Check, failures
+from tests.as_kernels import AsKernels
 from tests.optimum.certify_cases import SMALL, Case, odd_machine, real_problem
 from workloads import load_layer
+
+level, inner_bound = AsKernels(outer), AsKernels(groups).inner_bound
 
 LAYERS = ("vgg16:conv1_2", "resnet18:0", "mobilenet_v2:1", "mobilenet_v2:8", "vgg16:fc7", "alexnet:conv3")
 MACHINES = (PRESETS["eyeriss-small"], PRESETS["tpu-like"], odd_machine("eyeriss"))

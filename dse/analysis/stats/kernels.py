@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
-from numba import njit
-
-from dse.support.jit import ARRAYLESS
+from dse.support.compiling import kernel
 
 
-@njit(**ARRAYLESS)
+@kernel
 def trimmed_means(values, order, counts, cut, out):
     """The mean of each resample without its `cut` lowest and highest: `out`, (resamples,).
 

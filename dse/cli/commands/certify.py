@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -175,8 +173,7 @@ def command(
             from dse.cli.chains_view import certify_chains
 
             options |= in_all | {"lines": line_buffers}
-            with _compiling_said():
-                entry = certify_chains(str(network), accelerator, problems, json, options, out)
+            entry = certify_chains(str(network), accelerator, problems, json, options, out)
             _exit([entry])
         elif several(objective):
             limits = in_all if network else {}
@@ -199,19 +196,6 @@ def command(
         if not fresh:
             typer.echo("dse: what is proven is kept; the same command goes on from there", err=True)
         raise
-
-
-@contextmanager
-def _compiling_said() -> Iterator[None]:
-    """Say on stderr what compiling kernels took, if it took long: no proof's seconds have it."""
-    from dse.support.jit import compiling
-
-    seconds: list[float] = []
-    with compiling(seconds.append):
-        yield
-    if sum(seconds) > WORTH_SAYING:
-        took = output.short(sum(seconds))
-        typer.echo(f"dse: kernels were compiled, once after an installation: {took} s", err=True)
 
 
 def _refuse(problem: Any, *, roofline: bool, formats: tuple[str, ...]) -> None:
@@ -255,7 +239,7 @@ def _certify_layer(
         make_folder(out)
     stopped = None
     try:
-        with Console(stderr=True).status(f"proving the optimum of {spec}"), _compiling_said():
+        with Console(stderr=True).status(f"proving the optimum of {spec}"):
             certificate, entry = certify_layer(spec, accelerator, problem, **options)
     except ProofInterrupted as interrupted:
         stopped, certificate = interrupted, interrupted.certificate
@@ -287,7 +271,7 @@ def _certify_network(
     from dse.cli.roofline_view import draw_rooflines
     from dse.optimum.network import certify_network
 
-    with LayerBar(network, len(problems)) as bar, _compiling_said():
+    with LayerBar(network, len(problems)) as bar:
         data = certify_network(
             network, accelerator, problems, out=out, observe=bar, observe_total=bar.total, **options
         )
@@ -315,7 +299,7 @@ def _certify_fronts(
     from dse.optimum.network_front import certify_layer_front, certify_network_front
 
     name = network or next(iter(problems))
-    with LayerBar(name, len(problems)) as bar, _compiling_said():
+    with LayerBar(name, len(problems)) as bar:
         shown = (
             certify_layer_front(name, accelerator, problems[name], out=out, **options)
             if network is None

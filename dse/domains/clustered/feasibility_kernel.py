@@ -4,12 +4,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from dse.core.layer import DIMS
 from dse.core.reasons import Reason
 from dse.domains.clustered.mapping import CLUSTER, INNER_PARALLEL, INNER_TILE, OUTER_PARALLEL, OUTER_TILE
-from dse.support.jit import LEAN, OPTIONS
+from dse.support.compiling import inlined, kernel, subroutine_with_arrays
 from dse.support.numerics.losses import loss_value
 
 L1_TOO_SMALL = int(Reason.L1_TOO_SMALL)
@@ -27,10 +26,10 @@ DIM_COUNT = len(DIMS)
 COLUMNS = ("cycles", "energy_nj", "power", "area", "l1_size", "l2_size", "macs")
 """What objectives are made of, in the order of their rows: run times are the cycles over the clock."""
 
-value_of = njit(**LEAN)(loss_value)
+value_of = inlined(loss_value)
 
 
-@njit(**OPTIONS)
+@kernel
 def judge_rows(
     rows, cycles, energy_nj, power, area, l1_size, l2_size, macs, valid, model_reason,
     all_params, terms, hertz, losses, reasons,
@@ -65,14 +64,14 @@ def judge_rows(
                 reasons[i] = OVER_CAP
 
 
-@njit(**OPTIONS)
+@kernel
 def serial_floors(rows, all_params, floors):
     """Write the serial floor of each of n mappings into `floors`."""
     for i in range(len(rows)):
         floors[i] = serial_floor(rows[i], all_params[i if len(all_params) > 1 else 0])
 
 
-@njit(**OPTIONS)
+@subroutine_with_arrays
 def serial_floor(row, params):
     """Cycles that the busiest PE of one mapping needs for its steps."""
     # What no model accepts (a tile of 0, a cluster of more than all PEs) must not divide by zero either.
@@ -98,7 +97,7 @@ def serial_floor(row, params):
     return -(-steps // params[LANES])
 
 
-@njit(**OPTIONS)
+@subroutine_with_arrays
 def busiest(extent, tile, pes):
     """Steps of the busiest of `pes` PEs over `extent` in tiles; no PEs: the dim is not spread."""
     if pes == 0:

@@ -104,7 +104,7 @@ class MachineProblem:
         """The mappings to choose from, as vectors of genes, with figures of the machine that are open."""
         if self.parts.choices:
             space: Any = OpenSpace(self.layer, self.accelerator, self.fixed, self.parts)
-            return space  # type: ignore[no-any-return]
+            return space
         return HierarchySpace(self.layer, self.accelerator, self.fixed)
 
     @cached_property

@@ -4,12 +4,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from dse.support.jit import OPTIONS
+from dse.support.compiling import kernel
 
 
-@njit(**OPTIONS)
+@kernel
 def least_moved(rows, columns, sums, room, here, bits, comes, goes, first):
     """The least over all tiles, whose sides are divisors, and all orders of the loops outside.
 

@@ -8,15 +8,14 @@ so a CPU with wider vectors gives the same bits.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from dse.support.jit import LEAN, OPTIONS
+from dse.support.compiling import kernel, subroutine
 
 _BLOCK = 4
 """Rows of a matrix that are taken at a time."""
 
 
-@njit(**LEAN)
+@subroutine
 def product(ones, others, out):
     """Write ones (n, k) times others (k, m) into `out`, which holds what is added to: row by row."""
     rows, inner, columns = ones.shape[0], ones.shape[1], others.shape[1]
@@ -35,14 +34,14 @@ def product(ones, others, out):
                 out[row, column] += a * others[last, column]
 
 
-@njit(**OPTIONS)
+@kernel
 def products(ones, others, out):
     """The same for stacks of matrices: (b, n, k), (b, k, m) and (b, n, m)."""
     for place in range(len(out)):
         product(ones[place], others[place], out[place])
 
 
-@njit(**OPTIONS)
+@kernel
 def factorise(matrix):
     """Make of a symmetric matrix (n, n) its upper factor U, U'U being the matrix: whether it is positive."""
     size = len(matrix)
@@ -71,7 +70,7 @@ def factorise(matrix):
     return True
 
 
-@njit(**OPTIONS)
+@kernel
 def forward(upper, values):
     """Solve U'x = values (n, m) in place."""
     columns = values.shape[1]
@@ -93,7 +92,7 @@ def forward(upper, values):
             values[row, column] /= upper[row, row]
 
 
-@njit(**OPTIONS)
+@kernel
 def backward(upper, values):
     """Solve Ux = values (n, m) in place."""
     columns = values.shape[1]
@@ -106,7 +105,7 @@ def backward(upper, values):
             values[row, column] /= upper[row, row]
 
 
-@njit(**OPTIONS)
+@kernel
 def non_negative(squares, targets, found):
     """Write the weights >= 0 of least squares, from A'A (k, k) and A'b (k,): whether there was an end to it.
 

@@ -7,9 +7,8 @@ Nothing here calls the C library, whose functions differ between CPUs.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from dse.support.jit import LEAN, OPTIONS
+from dse.support.compiling import kernel, subroutine
 
 _LOG2_E = 1.4426950408889634
 _LN2_HIGH, _LN2_LOW = 0.6931471803691238, 1.9082149292705877e-10
@@ -24,20 +23,20 @@ _SERIES_END = 2.5
 """Where the error function is summed as a series below, and as a continued fraction above."""
 
 
-@njit(**LEAN)
+@subroutine
 def _power(exponent):
     """2 to a whole number between -1022 and 1023, made of its bits."""
     return np.int64((exponent + _BIAS) << _FRACTION).view(np.float64)
 
 
-@njit(**LEAN)
+@subroutine
 def _scaled(value, exponent):
     """The value times 2 to a whole number, in two steps: one of them may be out of range."""
     half = exponent >> 1
     return value * _power(half) * _power(exponent - half)
 
 
-@njit(**LEAN)
+@subroutine
 def _exp_near(rest):
     """exp of a number between -0.35 and 0.35, by its Taylor series."""
     total = 1.0
@@ -46,7 +45,7 @@ def _exp_near(rest):
     return total
 
 
-@njit(**LEAN)
+@subroutine
 def exp_of(x):
     """exp."""
     if not x >= _SMALLEST:
@@ -57,7 +56,7 @@ def exp_of(x):
     return _scaled(_exp_near((x - whole * _LN2_HIGH) - whole * _LN2_LOW), np.int64(whole))
 
 
-@njit(**LEAN)
+@subroutine
 def exp2_of(x):
     """2 to the power of x: exact for whole numbers."""
     if not x >= -1074.0:
@@ -68,7 +67,7 @@ def exp2_of(x):
     return _scaled(_exp_near((x - whole) * _LN2), np.int64(whole))
 
 
-@njit(**LEAN)
+@subroutine
 def _parts(x):
     """x > 0 as a whole power of 2 and the logarithm of the rest, which is near 1."""
     exponent = 0
@@ -89,7 +88,7 @@ def _parts(x):
     return exponent, 2.0 * share * total
 
 
-@njit(**LEAN)
+@subroutine
 def log_of(x):
     """The natural logarithm: -inf of 0, NaN below."""
     if not x > 0.0:
@@ -100,7 +99,7 @@ def log_of(x):
     return exponent * _LN2_HIGH + (rest + exponent * _LN2_LOW)
 
 
-@njit(**LEAN)
+@subroutine
 def log2_of(x):
     """The logarithm to base 2: exact for powers of 2."""
     if not x > 0.0:
@@ -111,7 +110,7 @@ def log2_of(x):
     return exponent + rest * _LOG2_E
 
 
-@njit(**LEAN)
+@subroutine
 def tanh_of(x):
     """The hyperbolic tangent."""
     size = abs(x)
@@ -127,7 +126,7 @@ def tanh_of(x):
     return -value if x < 0.0 else value
 
 
-@njit(**LEAN)
+@subroutine
 def _scaled_erfc(x):
     """exp(x ** 2) times the complementary error function of x >= _SERIES_END: its continued fraction."""
     total = x
@@ -136,7 +135,7 @@ def _scaled_erfc(x):
     return 1.0 / (total * _ROOT_PI)
 
 
-@njit(**LEAN)
+@subroutine
 def ndtr_of(z):
     """The chance that a standard normal variable is below z."""
     size = abs(z) * _ROOT_HALF
@@ -154,7 +153,7 @@ def ndtr_of(z):
     return z if z != z else (1.0 - tail if z > 0.0 else tail)
 
 
-@njit(**LEAN)
+@subroutine
 def log_ndtr_of(z):
     """The logarithm of that chance, which may be too small for a number."""
     size = -z * _ROOT_HALF
@@ -163,43 +162,43 @@ def log_ndtr_of(z):
     return log_of(ndtr_of(z))
 
 
-@njit(**OPTIONS)
+@kernel
 def exp_all(values, out):
     for place in range(len(values)):
         out[place] = exp_of(values[place])
 
 
-@njit(**OPTIONS)
+@kernel
 def exp2_all(values, out):
     for place in range(len(values)):
         out[place] = exp2_of(values[place])
 
 
-@njit(**OPTIONS)
+@kernel
 def log_all(values, out):
     for place in range(len(values)):
         out[place] = log_of(values[place])
 
 
-@njit(**OPTIONS)
+@kernel
 def log2_all(values, out):
     for place in range(len(values)):
         out[place] = log2_of(values[place])
 
 
-@njit(**OPTIONS)
+@kernel
 def tanh_all(values, out):
     for place in range(len(values)):
         out[place] = tanh_of(values[place])
 
 
-@njit(**OPTIONS)
+@kernel
 def ndtr_all(values, out):
     for place in range(len(values)):
         out[place] = ndtr_of(values[place])
 
 
-@njit(**OPTIONS)
+@kernel
 def log_ndtr_all(values, out):
     for place in range(len(values)):
         out[place] = log_ndtr_of(values[place])

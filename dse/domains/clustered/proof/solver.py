@@ -176,15 +176,14 @@ class Found:
 def begin(problem: Problem, known: Certificate | None, clock: Clock, threads: int) -> Found:
     """What an earlier run found; without one nothing, or where tiles are of any size a good mapping.
 
-    That is the best of perfect factors, whose proof takes at most a share of the time, unless descents over
-    all tiles find a better one.
+    That is what descents find; where they find none that is feasible, the best of perfect factors, whose
+    proof takes at most a share of the time.
     """
     if known is None:
-        good = (
-            [factors_best(problem, clock, threads), good_mapping(problem)] if problem.tiles == "any" else []
-        )
-        best = min((one for one in good if one), key=lambda one: one.loss, default=None)
-        return Found() if best is None else Found((best.loss, best.tie_break(problem.objective)), best=best)
+        if problem.tiles != "any":
+            return Found()
+        good = good_mapping(problem) or factors_best(problem, clock, threads)
+        return Found() if good is None else Found((good.loss, good.tie_break(problem.objective)), best=good)
     best, value = known.best, NOTHING
     if best is not None:
         value = (best.loss, best.tie_break(problem.objective))

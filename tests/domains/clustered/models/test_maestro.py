@@ -11,16 +11,27 @@ from dse.core.layer import Layer
 from dse.core.reasons import Reason
 from dse.domains.clustered.accelerator import PRESETS, Accelerator
 from dse.domains.clustered.mapping import MappingBatch
-from dse.domains.clustered.models.maestro import Maestro, hardware_row, layer_row, price_cases
-from dse.domains.clustered.models.maestro.grouped import MAX_GROUPS, WORK_ROWS, price_regular
-from dse.domains.clustered.models.maestro.kernel import LEFT, is_regular, price_left
+from dse.domains.clustered.models.maestro import (
+    Maestro,
+    grouped,
+    hardware_row,
+    kernel,
+    layer_row,
+    price_cases,
+    walk,
+)
+from dse.domains.clustered.models.maestro.grouped import MAX_GROUPS, WORK_ROWS
+from dse.domains.clustered.models.maestro.kernel import LEFT, price_left
 from dse.domains.clustered.models.maestro.levels import TABLE_ROWS
 from dse.domains.clustered.models.maestro.reference import price
-from dse.domains.clustered.models.maestro.walk import price_any
 from dse.domains.clustered.space.mapping_space import MappingSpace
 from dse.domains.clustered.space.parts import read_parts
 from dse.support.errors import InputError
+from tests.as_kernels import AsKernels
 from tests.domains.clustered.models.mapping_cases import KINDS, draw_cases
+
+is_regular = AsKernels(kernel).is_regular
+price_any, price_regular = AsKernels(walk).price_any, AsKernels(grouped).price_regular
 
 EXACT = ("cycles", "macs", "l1_size", "l2_size")
 CLOSE = ("energy_nj", "power", "area")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from numba import njit
-
 from dse.domains.clustered.models.loopnest.extents import (
     BACK_KEPT,
     BACK_STAY,
@@ -28,7 +26,7 @@ from dse.domains.clustered.models.loopnest.extents import (
     positive,
 )
 from dse.domains.clustered.models.loopnest.traffic import C, K
-from dse.support.jit import INLINED
+from dse.support.compiling import inlined
 
 # Columns of a group, and of what the loops inside contribute: occurrences, bits of the dims at their LAST
 # step, how many occurrences have the channels at their start, the busiest PE's work; then what is needed
@@ -42,7 +40,7 @@ ALL_LOOPS, WORKING, GROUPS = 4, 5, 6
 OUTER_ROWS = GROUPS + 16
 
 
-@njit(**INLINED)
+@inlined
 def times_dim(outer, row, dim, reduced, busiest, window, window_kept, needed, kept, stay, left):
     """Multiplies what one dim contributes to L1s into a row."""
     outer[row, BUSY] *= busiest
@@ -58,7 +56,7 @@ def times_dim(outer, row, dim, reduced, busiest, window, window_kept, needed, ke
         outer[row, OUT_LEFT] *= left
 
 
-@njit(**INLINED)
+@inlined
 def times_span(outer, row, tables, dim, reduced, span, window_kept, kept, left):
     """Multiplies what one dim contributes to L2 into a row."""
     if dim != K:
@@ -73,7 +71,7 @@ def times_span(outer, row, tables, dim, reduced, span, window_kept, kept, left):
         outer[row, L2_LEFT] *= left
 
 
-@njit(**INLINED)
+@inlined
 def times_stay(outer, row, tables, dim, reduced, kind):
     """Multiplies a dim that stays in an outer step of `kind` into a row; inside it, it goes back."""
     at = kind * KIND_COLUMNS
@@ -96,7 +94,7 @@ def times_stay(outer, row, tables, dim, reduced, kind):
     )
 
 
-@njit(**INLINED)
+@inlined
 def times_back(outer, row, tables, dim, reduced):
     """Multiplies a dim that goes back to its first outer step into a row."""
     last, begin = LAST * KIND_COLUMNS, first_kind(tables, dim) * KIND_COLUMNS
@@ -120,7 +118,7 @@ def times_back(outer, row, tables, dim, reduced):
     times_span(outer, row, tables, dim, reduced, span, window_kept, kept, tables[dim, LAST_SPAN])
 
 
-@njit(**INLINED)
+@inlined
 def times_next(outer, row, tables, dim, reduced, before, after):
     """Multiplies a dim that advances between outer steps of these kinds into a row."""
     at, to = before * KIND_COLUMNS, after * KIND_COLUMNS
@@ -142,7 +140,7 @@ def times_next(outer, row, tables, dim, reduced, before, after):
     times_span(outer, row, tables, dim, reduced, span, tables[dim, OVERLAP], 0, tables[dim, SPAN])
 
 
-@njit(**INLINED)
+@inlined
 def reset(outer, row):
     """Makes a row the empty product."""
     for column in range(OUTER_COLUMNS):
@@ -150,7 +148,7 @@ def reset(outer, row):
     outer[row, KINDS] = 0
 
 
-@njit(**INLINED)
+@inlined
 def copy(outer, source, target):
     """Copies a row; faster than a slice."""
     for column in range(OUTER_COLUMNS):

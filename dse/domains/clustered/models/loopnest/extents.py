@@ -10,9 +10,7 @@ Along Y and X, n neighbouring outputs use `n * pitch + overlap` input rows or co
 
 from __future__ import annotations
 
-from numba import njit
-
-from dse.support.jit import INLINED, LEAN
+from dse.support.compiling import inlined, subroutine
 
 INTERIOR, LAST = 0, 1
 
@@ -37,25 +35,25 @@ RUN_LENGTH, RUN_NEEDED, RUN_PIECES, RUN_BUSIEST = range(4)
 MAX_RUNS = 4
 
 
-@njit(**INLINED)
+@inlined
 def floor_divide(amount, by):
     """The quotient of two counts below 2^53, rounded down; several times faster than `//`."""
     return int(amount / by)
 
 
-@njit(**INLINED)
+@inlined
 def ceil_divide(amount, by):
     """The quotient of two counts below 2^52, rounded up."""
     return int((amount + by - 1) / by)
 
 
-@njit(**INLINED)
+@inlined
 def positive(amount):
     """The amount, or 0 where it is below."""
     return amount if amount > 0 else 0
 
 
-@njit(**INLINED)
+@inlined
 def add_run(tables, runs, dim, kind, length, needed, pieces, busiest):
     """Appends a run of inner steps to those of an outer step's kind, or to the run before if it is equal."""
     if length <= 0:
@@ -74,7 +72,7 @@ def add_run(tables, runs, dim, kind, length, needed, pieces, busiest):
     tables[dim, kind * KIND_COLUMNS + RUNS] = count + 1
 
 
-@njit(**INLINED)
+@inlined
 def inner_loop(extent, inner, places):
     """Steps over a cluster's extent, what is left for the last, PEs at work in it, whole pieces in it."""
     step = inner * places
@@ -88,7 +86,7 @@ def inner_loop(extent, inner, places):
     return steps, left, whole + int(whole * inner < left), whole
 
 
-@njit(**INLINED)
+@inlined
 def kept_inside(steps, left, pieces, inner, places, pitch, overlap):
     """Indices, and rows or columns, that a cluster's PEs keep from their last inner step to their first."""
     if steps == 1:
@@ -100,7 +98,7 @@ def kept_inside(steps, left, pieces, inner, places, pitch, overlap):
     return 0, windows + fewer * positive(overlap - ((steps - 2) * step - inner) * pitch)
 
 
-@njit(**INLINED)
+@inlined
 def kept_outside(steps, left, pieces, whole, inner, places, stride, working, pitch, overlap):
     """Rows or columns that a cluster's first `working` PEs keep as it moves on by `stride`."""
     if overlap == 0 or working == 0:
@@ -114,7 +112,7 @@ def kept_outside(steps, left, pieces, whole, inner, places, stride, working, pit
     return windows
 
 
-@njit(**LEAN)
+@subroutine
 def kept_back(start, stop, extent, base, tile, inner, places, pitch, overlap):
     """Rows or columns that PEs `start` to `stop` keep from the last outer step they work in to the first.
 
@@ -134,7 +132,7 @@ def kept_back(start, stop, extent, base, tile, inner, places, pitch, overlap):
     return windows
 
 
-@njit(**LEAN)
+@subroutine
 def measure(tables, runs, dim, size, tile, inner, clusters, places, pitch, overlap):
     """Fills one dim's table and runs."""
     span = tile * clusters
@@ -159,7 +157,7 @@ def measure(tables, runs, dim, size, tile, inner, clusters, places, pitch, overl
     fill_outer(tables, dim, tile, whole, rest, clusters, of_tile, of_rest, inner, places)
 
 
-@njit(**LEAN)
+@subroutine
 def fill_kind(tables, runs, dim, kind, whole, tile, rest, of_tile, of_rest, inner, places):
     """The columns and runs of an outer step with `whole` clusters of a tile and one of `rest`, if any."""
     at, step = kind * KIND_COLUMNS, inner * places
@@ -200,7 +198,7 @@ def fill_kind(tables, runs, dim, kind, whole, tile, rest, of_tile, of_rest, inne
     tables[dim, at + WINDOW] = needed * pitch + at_work * overlap
 
 
-@njit(**LEAN)
+@subroutine
 def fill_outer(tables, dim, tile, whole, rest, clusters, of_tile, of_rest, inner, places):
     """The columns of the outer loop, and those that count over all steps."""
     outer_steps, pitch, overlap = tables[dim, OUTER_STEPS], tables[dim, PITCH], tables[dim, OVERLAP]
@@ -251,7 +249,7 @@ def fill_outer(tables, dim, tile, whole, rest, clusters, of_tile, of_rest, inner
         tables[dim, BACK_WINDOW] = windows
 
 
-@njit(**INLINED)
+@inlined
 def first_kind(tables, dim):
     """The kind of a dim's first outer step."""
     return LAST if tables[dim, OUTER_STEPS] == 1 or tables[dim, UNIFORM] == 1 else INTERIOR

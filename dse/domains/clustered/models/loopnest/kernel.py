@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from dse.core.reasons import Reason
 from dse.domains.clustered.mapping import (
@@ -61,7 +60,7 @@ from dse.domains.clustered.models.loopnest.traffic import (
     K,
     Y,
 )
-from dse.support.jit import INLINED, LEAN, OPTIONS
+from dse.support.compiling import inlined, kernel, subroutine
 
 FEASIBLE = int(Reason.FEASIBLE)
 ZERO_TILE = int(Reason.ZERO_TILE)
@@ -70,7 +69,7 @@ CLUSTER_TOO_LARGE = int(Reason.CLUSTER_TOO_LARGE)
 SPREAD_FILTER = int(Reason.SPREAD_FILTER)
 
 
-@njit(**INLINED)
+@inlined
 def check_row(params, rows, i):
     """The reason that a row's values give, before any pricing."""
     if params[REASON] != FEASIBLE:
@@ -89,7 +88,7 @@ def check_row(params, rows, i):
     return FEASIBLE
 
 
-@njit(**INLINED)
+@inlined
 def set_order(orders, level, rows, i, start):
     """The four mapped dims of a level, outermost first."""
     found = 0
@@ -99,7 +98,7 @@ def set_order(orders, level, rows, i, start):
             found += 1
 
 
-@njit(**LEAN)
+@subroutine
 def measure_all(params, rows, i, tables, runs):
     """Measures all dims of a row."""
     depthwise = params[DEPTHWISE] == 1
@@ -118,7 +117,7 @@ def measure_all(params, rows, i, tables, runs):
         measure(tables, runs, dim, size, tile, part, across, places, pitch, overlap)
 
 
-@njit(**LEAN)
+@subroutine
 def price_each(
     all_params, all_constants, rows, start, stop, details, integers, floats, reasons,
     tables, runs, orders, sums, fills, kinds, groups, inside, outer, active, times, totals, counts,
@@ -155,7 +154,7 @@ def price_each(
         floats[2, i] = constants[AREA]
 
 
-@njit(**OPTIONS)
+@kernel
 def price_rows(params, constants, rows, start, stop, details, integers, floats, reasons):
     """Prices the rows from `start` to `stop`; `params` and `constants` have a row for each, or one for all.
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from numba import njit
-
 from dse.domains.clustered.models.loopnest.contents import (
     ALL_LOOPS,
     BUSY,
@@ -61,13 +59,13 @@ from dse.domains.clustered.models.loopnest.timing import (
     time_inside,
 )
 from dse.domains.clustered.models.loopnest.traffic import C
-from dse.support.jit import INLINED, LEAN
+from dse.support.compiling import inlined, subroutine
 
 # Sums over the outer steps.
 STEADY, WAITING, COMPUTING = range(3)
 
 
-@njit(**LEAN)
+@subroutine
 def time_outside(tables, runs, orders, params, groups, inside, outer, active, times, sums):
     """Cycles of all outer steps into `sums`.
 
@@ -118,14 +116,14 @@ def time_outside(tables, runs, orders, params, groups, inside, outer, active, ti
     sums[STEADY] += cycles_of(time, params[NOC]) + busiest
 
 
-@njit(**INLINED)
+@inlined
 def forget(times):
     """No time of the inside of an outer step is known."""
     for kinds in range(16):
         times[kinds, KNOWN] = 0
 
 
-@njit(**INLINED)
+@inlined
 def know(tables, runs, orders, kinds, params, groups, inside, active, times):
     """Times the inside of an outer step, once for each combination of kinds."""
     if times[kinds, KNOWN] == 0:
@@ -133,7 +131,7 @@ def know(tables, runs, orders, kinds, params, groups, inside, active, times):
         times[kinds, KNOWN] = 1
 
 
-@njit(**LEAN)
+@subroutine
 def add_steps(tables, runs, orders, level, step, params, groups, inside, outer, active, count, times, sums):
     """Adds equal outer steps, for all groups of the loops outside of the level.
 
@@ -186,7 +184,7 @@ def add_steps(tables, runs, orders, level, step, params, groups, inside, outer, 
             add_time(times, kinds, FURTHER, busiest, words, link, occurs, params, sums)
 
 
-@njit(**INLINED)
+@inlined
 def add_time(times, kinds, which, busiest, words, link, occurs, params, sums):
     """Adds outer steps whose last transition moves these words over the NoC and the DRAM link."""
     time = times[kinds, which] + max(busiest * params[NOC], words)
@@ -199,7 +197,7 @@ def add_time(times, kinds, which, busiest, words, link, occurs, params, sums):
     sums[COMPUTING] += occurs * (times[kinds, COMPUTE] + busiest)
 
 
-@njit(**LEAN)
+@subroutine
 def spread_outer(tables, dim, reduced, outer, count):
     """Splits the groups by the kinds of the dim's outer steps; returns how many there are then."""
     steps, uniform = tables[dim, OUTER_STEPS], tables[dim, UNIFORM] == 1
@@ -213,7 +211,7 @@ def spread_outer(tables, dim, reduced, outer, count):
     return count if uniform else 2 * count
 
 
-@njit(**INLINED)
+@inlined
 def place(tables, dim, reduced, kind, length, outer, row):
     """Multiplies a group by `length` outer steps of a kind, of which one is the dim's first."""
     times_stay(outer, row, tables, dim, reduced, kind)

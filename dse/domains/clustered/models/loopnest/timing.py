@@ -6,8 +6,6 @@ figures and how often they occur. The loops inside go from their last step to th
 
 from __future__ import annotations
 
-from numba import njit
-
 from dse.domains.clustered.models.loopnest.extents import (
     BUSIEST,
     EXTENT,
@@ -38,7 +36,7 @@ from dse.domains.clustered.models.loopnest.params import (
     OF_WEIGHTS,
 )
 from dse.domains.clustered.models.loopnest.traffic import C, K
-from dse.support.jit import INLINED, LEAN
+from dse.support.compiling import inlined, subroutine
 
 # Columns of a group: occurrences, the busiest PE's work, the tensors' elements (those of the loops outside),
 # and how many of the occurrences have the channels at their start.
@@ -54,7 +52,7 @@ EXACT = 2**52
 """Counts up to which a float divides them exactly."""
 
 
-@njit(**INLINED)
+@inlined
 def cycles_of(amount, rate):
     """Whole cycles for an amount at a rate."""
     if rate == 1:
@@ -64,7 +62,7 @@ def cycles_of(amount, rate):
     return (amount - 1) // rate + 1
 
 
-@njit(**LEAN)
+@subroutine
 def set_inside(tables, orders, kinds, depthwise, inside, active):
     """The products over the loops inside each level that loops, as the inner loops go back.
 
@@ -105,7 +103,7 @@ def set_inside(tables, orders, kinds, depthwise, inside, active):
     return levels
 
 
-@njit(**LEAN)
+@subroutine
 def time_inside(tables, runs, orders, kinds, params, groups, inside, active, times):
     """Time of the inner transitions of an outer step, in words that the NoC could carry, and compute cycles.
 
@@ -149,7 +147,7 @@ def time_inside(tables, runs, orders, kinds, params, groups, inside, active, tim
             count = spread(tables, runs, dim, kind, params[DEPTHWISE] == 0, groups, count)
 
 
-@njit(**LEAN)
+@subroutine
 def add_transitions(tables, runs, level, dim, between, kinds, params, groups, count, inside, times):
     """Adds the time of equal transitions; `between` holds the runs before and after, and their number."""
     before, after, length = between
@@ -188,7 +186,7 @@ def add_transitions(tables, runs, level, dim, between, kinds, params, groups, co
     times[kinds, COMPUTE] += length * computing
 
 
-@njit(**LEAN)
+@subroutine
 def spread(tables, runs, dim, kind, reduced, groups, count):
     """Splits the groups by the runs of the loop; returns how many there are then."""
     before = count

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from numba import njit
-
 from dse.domains.clustered.models.loopnest.extents import (
     KIND_COLUMNS,
     LAST,
@@ -59,7 +57,7 @@ from dse.domains.clustered.models.loopnest.traffic import (
     real_windows,
     set_fill,
 )
-from dse.support.jit import INLINED, LEAN
+from dse.support.compiling import inlined, subroutine
 
 # Counts of a row, in the order of COUNTS.
 CYCLES, COMPUTE, FILL, DRAIN, DRAM_WAIT = range(5)
@@ -68,7 +66,7 @@ PE_INPUT, PE_WEIGHT, PE_UP, L1_NEED, L2_NEED = range(13, 18)
 COUNT_COLUMNS = 18
 
 
-@njit(**LEAN)
+@subroutine
 def count_l1(tables, params, orders, sums, kinds, counts):
     """Words between L2 and the PEs."""
     depthwise, everything = params[DEPTHWISE] == 1, params[OF_OUTPUT]
@@ -95,7 +93,7 @@ def count_l1(tables, params, orders, sums, kinds, counts):
         counts[PE_UP] = params[OF_OUTPUT] * new_words(sums, kinds, orders)
 
 
-@njit(**LEAN)
+@subroutine
 def count_dram(tables, params, orders, fills, counts):
     """Words between DRAM and L2."""
     depthwise, everything = params[DEPTHWISE] == 1, params[LINK_OUTPUT]
@@ -122,7 +120,7 @@ def count_dram(tables, params, orders, fills, counts):
     counts[DRAM_DOWN] = counts[DRAM_UP] - everything
 
 
-@njit(**INLINED)
+@inlined
 def need(tables, params, column, each):
     """What the first step needs, which is the largest: of the first PE or in L2 (PIECE or SPAN).
 
@@ -140,7 +138,7 @@ def need(tables, params, column, each):
     return inputs, weights, outputs
 
 
-@njit(**LEAN)
+@subroutine
 def begin_and_end(tables, params, counts):
     """Cycles before the first step and after the last one, and the buffers needed."""
     inputs, weights, outputs = need(tables, params, PIECE, OF_INPUT)
@@ -163,7 +161,7 @@ def begin_and_end(tables, params, counts):
     counts[DRAIN] = params[LATENCY] + cycles_of(sent, params[NOC]) + cycles_of(written, params[OFFCHIP])
 
 
-@njit(**INLINED)
+@inlined
 def accesses_pj(constants, macs, l1_a_mac, to_pes, at_l2, at_dram):
     """Energy of so many MACs and words (docs, section 6); `constants` begin with those of an access."""
     return (
@@ -175,7 +173,7 @@ def accesses_pj(constants, macs, l1_a_mac, to_pes, at_l2, at_dram):
     )
 
 
-@njit(**INLINED)
+@inlined
 def energy_pj(counts, constants):
     """Energy of all accesses (docs, section 6)."""
     delivered = counts[PE_INPUT] + counts[PE_WEIGHT] + counts[PE_UP] + counts[L2_DOWN]

@@ -7,8 +7,6 @@ goes back from its last step to its first (docs, section 4).
 
 from __future__ import annotations
 
-from numba import njit
-
 from dse.domains.clustered.models.loopnest.extents import (
     ALL_PIECES,
     ALL_STEPS,
@@ -35,7 +33,7 @@ from dse.domains.clustered.models.loopnest.extents import (
     floor_divide,
     positive,
 )
-from dse.support.jit import INLINED, LEAN
+from dse.support.compiling import inlined, subroutine
 
 K, C, Y, X = range(4)
 # What is summed along a dim: indices, input rows or columns, one for every step (a tensor that does not
@@ -47,7 +45,7 @@ ALL, INNER_NEXT, INNER_BACK, OUTER_NEXT, OUTER_BACK = range(5)
 SUM_COLUMNS = 5
 
 
-@njit(**INLINED)
+@inlined
 def over_kinds(tables, dim, column):
     """The sum of a column over all outer steps."""
     last = tables[dim, LAST * KIND_COLUMNS + column]
@@ -56,7 +54,7 @@ def over_kinds(tables, dim, column):
     return (tables[dim, OUTER_STEPS] - 1) * tables[dim, INTERIOR * KIND_COLUMNS + column] + last
 
 
-@njit(**INLINED)
+@inlined
 def set_sums(sums, dim, kind, everything, inner_next, inner_back, outer_next, outer_back):
     """Writes one dim's sums of one kind."""
     sums[dim, kind, ALL] = everything
@@ -64,7 +62,7 @@ def set_sums(sums, dim, kind, everything, inner_next, inner_back, outer_next, ou
     sums[dim, kind, OUTER_NEXT], sums[dim, kind, OUTER_BACK] = outer_next, outer_back
 
 
-@njit(**LEAN)
+@subroutine
 def add_up(tables, sums, size, dim):
     """All sums of one dim into `sums` (4, SUM_KINDS, SUM_COLUMNS)."""
     outer_steps, steps = tables[dim, OUTER_STEPS], tables[dim, ALL_STEPS]
@@ -91,7 +89,7 @@ def add_up(tables, sums, size, dim):
     set_sums(sums, dim, OUTPUTS, size, 0, over_kinds(tables, dim, STAY), 0, tables[dim, BACK_STAY])
 
 
-@njit(**INLINED)
+@inlined
 def new_words(sums, kinds, orders):
     """Words of one tensor that enter L1s: the product over `kinds`, one a dim, less what stays."""
     everything, stay, inside = 1, 0, 1
@@ -110,7 +108,7 @@ def new_words(sums, kinds, orders):
     return everything - stay - outside
 
 
-@njit(**INLINED)
+@inlined
 def below(bound, count, pitch, length):
     """How much of `count` intervals of `length`, one every `pitch` from 0 on, lies below `bound`."""
     if bound <= 0 or count <= 0 or length == 0:
@@ -121,7 +119,7 @@ def below(bound, count, pitch, length):
     return whole * length + cut * bound - pitch * ((whole + begun - 1) * cut // 2)
 
 
-@njit(**LEAN)
+@subroutine
 def real_windows(tables, dim, size, first, end):
     """Real rows or columns of all outer steps, those that stay as they advance, and as they go back.
 
@@ -144,7 +142,7 @@ def real_windows(tables, dim, size, first, end):
     return everything, advance, positive(min(end, stride + overlap) - max(first, last))
 
 
-@njit(**INLINED)
+@inlined
 def new_in_l2(fills, tensor, orders):
     """Words of one tensor that enter L2; `fills` (3, 4, 3) holds
     all steps, what stays as loops advance, and as they go back, by tensor and dim.
@@ -158,7 +156,7 @@ def new_in_l2(fills, tensor, orders):
     return everything - stay
 
 
-@njit(**INLINED)
+@inlined
 def set_fill(fills, tensor, dim, everything, advance, back):
     """Writes one dim's entries of `fills`."""
     fills[tensor, dim, 0], fills[tensor, dim, 1], fills[tensor, dim, 2] = everything, advance, back

@@ -19,8 +19,6 @@ window; `window - 1` more input elements belong to a tile of Y or X.
 
 from __future__ import annotations
 
-from numba import njit
-
 from dse.domains.clustered.models.maestro.loop_table import (
     ACTUAL,
     DIM,
@@ -49,7 +47,7 @@ from dse.domains.clustered.models.maestro.loop_table import (
     set_states,
     spatial_factors,
 )
-from dse.support.jit import ARRAYLESS, INLINED, LEAN
+from dse.support.compiling import inlined, subroutine
 
 # Rows of a group: how often it occurs, work and outputs of its temporal loops, edge mask, spatial state.
 OCCURS, WORK, OUTPUTS, MASK, SPATIAL_STATE = range(5)
@@ -60,7 +58,7 @@ CYCLES, MACS, READ_I, READ_W, WRITE_O, FIRST_INGRESS, FIRST_EGRESS = range(7)
 TOTALS = 7
 
 
-@njit(**LEAN)
+@subroutine
 def walk_level(table, loops, fanout, bandwidth, latency, lanes, offchip, inner_cycles, groups, totals):
     """Adds up one level over its cases; the table's ACTUAL row says over which sizes.
 
@@ -163,7 +161,7 @@ def walk_level(table, loops, fanout, bandwidth, latency, lanes, offchip, inner_c
     totals[WRITE_O] = write_o
 
 
-@njit(**INLINED)
+@inlined
 def _extend(table, spatial, groups, count, p):
     """Splits the groups of the loops outside by the states of loop p; returns their new number."""
     whole = table[WHOLE_COUNT, p]
@@ -187,7 +185,7 @@ def _extend(table, spatial, groups, count, p):
     return 2 * count if table[HAS_EDGE, p] else count
 
 
-@njit(**ARRAYLESS)
+@subroutine
 def price_regular(layer, hardware, row, work, figures):
     """Prices one regular mapping into `figures`: cycles, MACs, L1, L2, reads I and W, writes O.
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from dse.core.reasons import Reason
 from dse.domains.clustered.models.maestro.grouped import MAX_GROUPS, WORK_ROWS, price_regular
 from dse.domains.clustered.models.maestro.levels import TABLE_ROWS
 from dse.domains.clustered.models.maestro.walk import LARGEST_COUNT, price_any, wrap32
-from dse.support.jit import ARRAYLESS, INLINED, OPTIONS
+from dse.support.compiling import inlined, kernel, subroutine
 
 FEASIBLE = int(Reason.FEASIBLE)
 ZERO_TILE = int(Reason.ZERO_TILE)
@@ -23,7 +22,7 @@ LARGEST = 2**31 - 1
 R, S = 4, 5
 
 
-@njit(**INLINED)
+@inlined
 def check_values(layer, hardware, row):
     """The reason that values alone give, before any pricing."""
     for index in range(5):
@@ -50,13 +49,13 @@ def check_values(layer, hardware, row):
     return FEASIBLE
 
 
-@njit(**INLINED)
+@inlined
 def pieces(size, tile):
     """Into how many tiles a size is cut."""
     return (size + tile - 1) // tile
 
 
-@njit(**ARRAYLESS)
+@subroutine
 def is_regular(layer, pes, row):
     """Whether `price_regular` may price the row (of checked values)."""
     if layer[7] != 1 or layer[8] != 1 or layer[3] < layer[5] or layer[4] < layer[6]:
@@ -74,7 +73,7 @@ def is_regular(layer, pes, row):
     return True
 
 
-@njit(**INLINED)
+@inlined
 def may_overflow(layer, latency):
     """Whether a regular mapping of the layer may have counts beyond 2^62, by a bound on all of them."""
     windows = float(layer[5]) * layer[6]
@@ -82,7 +81,7 @@ def may_overflow(layer, latency):
     return (1.0 + latency) * 9.0**4 * windows * windows * elements > LARGEST_COUNT
 
 
-@njit(**INLINED)
+@inlined
 def write_figures(layer, machine, result, wrap, counts, figures, i):
     """Writes row i of the outputs from the counts of a priced mapping (steps 6.1, 6.2 and 6.3 of
     `reference`)."""
@@ -109,7 +108,7 @@ def write_figures(layer, machine, result, wrap, counts, figures, i):
     )
 
 
-@njit(**OPTIONS)
+@kernel
 def price_rows(layers, hardware, rows, wrap, start, stop, counts, figures, reasons):
     """Prices the regular rows from `start` to `stop`; returns how many others it has marked LEFT.
 
@@ -143,7 +142,7 @@ def price_rows(layers, hardware, rows, wrap, start, stop, counts, figures, reaso
     return left
 
 
-@njit(**OPTIONS)
+@kernel
 def price_left(layers, hardware, rows, wrap, start, stop, counts, figures, reasons):
     """Prices the rows that `price_rows` has marked LEFT, by the complete walk.
 

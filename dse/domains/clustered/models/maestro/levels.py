@@ -6,9 +6,8 @@ Step numbers are those of `reference`; `table` rows are named below, its columns
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from dse.support.jit import LEAN
+from dse.support.compiling import inlined, subroutine
 
 K, C, Y, X, R, S = range(6)
 FIRST, STEADY, LAST = range(3)
@@ -31,13 +30,13 @@ TABLE_ROWS = 27
 PARALLEL, FANOUT, UNITS, CHANGING, SPATIAL_EDGE, SPATIAL_PARTIAL = range(6)
 
 
-@njit(inline="always", **LEAN)
+@inlined
 def quotient(a, b):
     """C's integer division: truncated toward zero."""
     return a // b if (a >= 0) == (b > 0) else -(-a // b)
 
 
-@njit(**LEAN)
+@subroutine
 def fill_directives(table, params, tiles, parallel, fanout, layer, depthwise, outer):
     """Loop sizes and offsets of a level (step 1 of `reference`)."""
     params[PARALLEL] = C if depthwise and parallel == K else parallel
@@ -58,7 +57,7 @@ def fill_directives(table, params, tiles, parallel, fanout, layer, depthwise, ou
         table[OFFSET, dim] = offset
 
 
-@njit(**LEAN)
+@subroutine
 def fill_extents(table, params):
     """Static tables of a level (step 2 of `reference`), from its SIZE, OFFSET and STATIC rows."""
     parallel, fanout = params[PARALLEL], params[FANOUT]
@@ -95,7 +94,7 @@ def fill_extents(table, params):
         params[UNITS] = units + int(offset * (units - 1) + size < total)
 
 
-@njit(inline="always", **LEAN)
+@inlined
 def add_state(table, dim, position, count, unrolled, edge, partial):
     """Appends a state to a dim's list."""
     index = table[STATES, dim]
@@ -107,7 +106,7 @@ def add_state(table, dim, position, count, unrolled, edge, partial):
     table[STATES, dim] = index + 1
 
 
-@njit(**LEAN)
+@subroutine
 def fill_states(table, params):
     """The states of every loop over the ACTUAL sizes (step 3.1 of `reference`); returns how many cases they
     make."""
@@ -139,7 +138,7 @@ def fill_states(table, params):
     return cases
 
 
-@njit(**LEAN)
+@subroutine
 def set_case(table, params, order, number):
     """Puts the loops at the states of case `number` (step 3.2 of `reference`); returns its 32-bit occurrence
     count."""

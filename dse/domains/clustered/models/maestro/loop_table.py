@@ -10,10 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from dse.domains.clustered.models.maestro.levels import R, S
-from dse.support.jit import INLINED
+from dse.support.compiling import inlined
 
 # Rows of a level's table.
 DIM, SIZE, TILE, HALO, REST, EDGE, ACTUAL, WHOLE_COUNT, HAS_EDGE, HELD, IN_I, IN_W, IN_O, MOVES = range(14)
@@ -26,7 +25,7 @@ FILTER = 4
 FULL, SHORT, LAST = range(3)
 
 
-@njit(**INLINED)
+@inlined
 def fill_level(table, order, tiles, sizes, parallel, depthwise):
     """Sets the entries that do not depend on the actual sizes.
 
@@ -70,7 +69,7 @@ def fill_level(table, order, tiles, sizes, parallel, depthwise):
     return spatial, outside, weights
 
 
-@njit(**INLINED)
+@inlined
 def fill_filter(table, size, tile, partner):
     """Sets the column of the filter dim that a level spreads, which brings weights alone and never moves.
 
@@ -90,7 +89,7 @@ def fill_filter(table, size, tile, partner):
             table[EDGE_OUT, i] += tile - edge
 
 
-@njit(**INLINED)
+@inlined
 def edge_units(size, tile, fanout):
     """Sub-clusters at work in the spatial loop's edge iteration (step 2.2 of `reference`)."""
     if size > tile * fanout:
@@ -99,7 +98,7 @@ def edge_units(size, tile, fanout):
     return (size + tile - 1) // tile
 
 
-@njit(**INLINED)
+@inlined
 def set_states(table, spatial, fanout):
     """The loops' states over the actual sizes."""
     for i in range(4):
@@ -119,7 +118,7 @@ def set_states(table, spatial, fanout):
             table[HELD_IN, i] = table[HALO, i] + (table[EDGE, i] if actual < tile else tile)
 
 
-@njit(**INLINED)
+@inlined
 def spatial_factors(table, spatial, fanout):
     """The spatial loop's share of every volume, by its state FULL, SHORT or LAST.
 
@@ -178,7 +177,7 @@ def spatial_factors(table, spatial, fanout):
     return fetch_full, fetch_new, critical, work, written, start, units, last_partial
 
 
-@njit(**INLINED)
+@inlined
 def one_fetch(table, spatial, outside, p, whole_weight):
     """What a fetch brings when loop p is the innermost one that changes, less the spatial loop's factor.
 
@@ -215,7 +214,7 @@ def one_fetch(table, spatial, outside, p, whole_weight):
     )
 
 
-@njit(**INLINED)
+@inlined
 def held_inside(table, spatial, p):
     """Work and outputs held by the temporal loops inside loop p, at their first iteration."""
     work = outputs = 1
@@ -227,7 +226,7 @@ def held_inside(table, spatial, p):
     return work, outputs
 
 
-@njit(**INLINED)
+@inlined
 def count_steps(table, spatial, fanout):
     """Iterations of a level over its static sizes, as a float: 2^31 of them wrap in MAESTRO."""
     steps = 1.0

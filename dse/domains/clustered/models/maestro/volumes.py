@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-from numba import njit
-
 from dse.domains.clustered.models.maestro.levels import (
     CHANGING,
     CURRENT,
@@ -28,19 +26,19 @@ from dse.domains.clustered.models.maestro.levels import (
     WHOLE,
     YES,
 )
-from dse.support.jit import LEAN
+from dse.support.compiling import inlined, subroutine
 
 COUPLED_CONV = 0b001110, 0b110011, 0b001101
 COUPLED_DSCONV = 0b001110, 0b110010, 0b001110
 
 
-@njit(inline="always", **LEAN)
+@inlined
 def coupled(masks, tensor, dim):
     """Whether the tensor depends on the dim."""
     return masks[tensor] >> dim & 1 == 1
 
 
-@njit(**LEAN)
+@subroutine
 def fetch(table, params, order, masks, tensor, first, part):
     """New elements of an input tensor for one sub-cluster (steps 4.1 and 4.2 of `reference`); -1 where
     MAESTRO exits."""
@@ -84,7 +82,7 @@ def fetch(table, params, order, masks, tensor, first, part):
     return volume
 
 
-@njit(**LEAN)
+@subroutine
 def produce(table, params, masks, psums, first, part, reuse):
     """Outputs, or partial sums, of one sub-cluster (step 4.3 of `reference`)."""
     volume = 1
@@ -117,7 +115,7 @@ def produce(table, params, masks, psums, first, part, reuse):
     return volume
 
 
-@njit(inline="always", **LEAN)
+@inlined
 def beside_the_first(params):
     """How many sub-clusters beside the first work on a whole share, and how many on a part of one."""
     if params[SPATIAL_EDGE] == 0:
@@ -127,13 +125,13 @@ def beside_the_first(params):
     return 0, 0
 
 
-@njit(inline="always", **LEAN)
+@inlined
 def alone_and_partial(params):
     """Whether the first sub-cluster is the only one, with a part of a share."""
     return params[SPATIAL_EDGE] == 1 and params[UNITS] == 1 and params[SPATIAL_PARTIAL] == 1
 
 
-@njit(**LEAN)
+@subroutine
 def ingress(table, params, order, masks, tensor):
     """Elements of an input tensor that enter the array (step 4.4 of `reference`); -1 where MAESTRO exits."""
     spread = coupled(masks, tensor, params[PARALLEL])
@@ -152,7 +150,7 @@ def ingress(table, params, order, masks, tensor):
     return volume
 
 
-@njit(**LEAN)
+@subroutine
 def produce_all(table, params, masks, psums):
     """Outputs that leave the array (`psums` False) or its multiply-accumulates (True) (step 4.4 of
     `reference`)."""
@@ -169,14 +167,14 @@ def produce_all(table, params, masks, psums):
     return volume
 
 
-@njit(**LEAN)
+@subroutine
 def critical_psums(table, params, masks):
     """Partial sums of the sub-cluster that works longest."""
     part = coupled(masks, OUTPUT, params[PARALLEL]) and alone_and_partial(params)
     return produce(table, params, masks, YES, YES, part, YES)
 
 
-@njit(**LEAN)
+@subroutine
 def tile_elements(table, masks, tensor):
     """Elements of a tensor's whole tile, with the input-side extent of Y and X."""
     volume = 1

@@ -6,8 +6,6 @@ work and step counts that wrap.
 
 from __future__ import annotations
 
-from numba import njit
-
 from dse.core.reasons import Reason
 from dse.domains.clustered.models.maestro.levels import (
     ACTUAL,
@@ -45,7 +43,7 @@ from dse.domains.clustered.models.maestro.volumes import (
     produce_all,
     tile_elements,
 )
-from dse.support.jit import LEAN, OPTIONS
+from dse.support.compiling import inlined, subroutine, subroutine_with_arrays
 
 FEASIBLE = int(Reason.FEASIBLE)
 NO_WORK = int(Reason.NO_WORK)
@@ -56,13 +54,13 @@ OUT_OF_RANGE = int(Reason.OUT_OF_RANGE)
 LARGEST_COUNT = 2.0**62
 
 
-@njit(inline="always", **LEAN)
+@inlined
 def noc_delay(elements, bandwidth, latency):
     """Cycles that the NoC takes to move `elements` (step 5.1 of `reference`)."""
     return latency + quotient(elements, bandwidth) + int(elements % bandwidth != 0) - 1
 
 
-@njit(**LEAN)
+@subroutine
 def wraps(table, params, order, cases):
     """Whether some case's occurrence count wraps to zero or below."""
     most = 1.0
@@ -79,7 +77,7 @@ def wraps(table, params, order, cases):
     return False
 
 
-@njit(**LEAN)
+@subroutine
 def run_inner(table, params, order, masks, hardware, figures):
     """Runs the inner level over its ACTUAL sizes: cycles and size calls into `figures`; returns a reason."""
     _, bandwidth, _, latency, lanes = hardware
@@ -109,7 +107,7 @@ def run_inner(table, params, order, masks, hardware, figures):
     return FEASIBLE
 
 
-@njit(**LEAN)
+@subroutine
 def inner_cycles(tables, params, orders, masks, hardware, partial, figures, runs):
     """Cycles of the sub-clusters in the outer level's present case, and the first one's size calls.
 
@@ -133,7 +131,7 @@ def inner_cycles(tables, params, orders, masks, hardware, partial, figures, runs
     return runs[edges, 0]
 
 
-@njit(**OPTIONS)
+@subroutine_with_arrays
 def price_any(layer, hardware, row, tables, params, orders, runs, figures):
     """Prices one mapping case by case (step 5.3 of `reference`); returns a reason. `figures` as in
     `price_regular`."""
@@ -214,13 +212,13 @@ def price_any(layer, hardware, row, tables, params, orders, runs, figures):
     return FEASIBLE
 
 
-@njit(inline="always", **LEAN)
+@inlined
 def wrap32(value):
     """The value as a signed 32-bit integer holds it."""
     return (value + 2**31) % 2**32 - 2**31
 
 
-@njit(**LEAN)
+@subroutine
 def largest_count(outer, inner, layer, latency):
     """A generous bound on every count of a mapping, as a float; above 2^62 nothing is priced."""
     bound = 1.0 + latency

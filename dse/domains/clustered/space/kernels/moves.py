@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from dse.domains.clustered.space.kernels.compiling import compiled, compiled_into
 from dse.domains.clustered.space.kernels.layout import (
     ANY_TILES,
     CHAIN_START,
@@ -30,13 +29,14 @@ from dse.domains.clustered.space.kernels.layout import (
 )
 from dse.domains.clustered.space.kernels.points import is_inside, tile_genes, tiles_of
 from dse.support.arrays import FloatArray, IntArray
+from dse.support.compiling import kernel, subroutine
 
 # Of numpy: a literal 0 has a type of its own, for which what takes it would be compiled anew.
 ZERO: Any = np.int64(0)
 MAX_MOVES = 512  # at most 6 for each of a 31-bit size's 9 primes and 14 steps in 6 dims, and 60 others
 
 
-@compiled
+@kernel
 def random_neighbours(genes: IntArray, space: IntArray, picks: FloatArray, out: IntArray) -> int:
     """Write one neighbour of each gene vector into `out`: `picks` (in [0, 1)) choose among all its moves.
 
@@ -54,7 +54,7 @@ def random_neighbours(genes: IntArray, space: IntArray, picks: FloatArray, out: 
     return -1
 
 
-@compiled
+@kernel
 def block_neighbours(genes: IntArray, block: int, space: IntArray, out: IntArray) -> int:
     """Write all neighbours of the one vector in `genes` into `out` by the moves of one block; how many.
 
@@ -69,7 +69,7 @@ def block_neighbours(genes: IntArray, block: int, space: IntArray, out: IntArray
     return count
 
 
-@compiled_into
+@subroutine
 def _add_moves(genes: IntArray, row: int, block: int, space: IntArray, moves: IntArray, count: int) -> int:
     """Append a block's moves as (block, first value, second value); how many moves there now are.
 
@@ -102,13 +102,13 @@ def _add_moves(genes: IntArray, row: int, block: int, space: IntArray, moves: In
     return count
 
 
-@compiled_into
+@subroutine
 def _add(moves: IntArray, count: int, block: int, first: int, second: int) -> int:
     moves[count, 0], moves[count, 1], moves[count, 2] = block, first, second
     return count + 1
 
 
-@compiled_into
+@subroutine
 def _apply(
     moves: IntArray, move: int, genes: IntArray, row: int, space: IntArray, out: IntArray, out_row: int
 ) -> None:
@@ -130,7 +130,7 @@ def _apply(
         out[out_row, 2 * level_genes + block - mapped - 3] = first
 
 
-@compiled_into
+@subroutine
 def _add_tile_moves(genes: IntArray, row: int, dim: int, space: IntArray, moves: IntArray, begin: int) -> int:
     """Append the moves of a dim's tile chain."""
     inner_gene = space[LEVEL_GENES] + TILE + dim
@@ -151,7 +151,7 @@ def _add_tile_moves(genes: IntArray, row: int, dim: int, space: IntArray, moves:
     return _keep_choices(outer, inner, dim, space, moves, begin, end)
 
 
-@compiled_into
+@subroutine
 def _propose_factors(outer: int, inner: int, dim: int, space: IntArray, moves: IntArray, end: int) -> int:
     """A prime factor goes from one of the three levels (outside, outer, inner) to another."""
     chain = space[CHAIN_START] + CHAIN_WIDTH * dim
@@ -168,7 +168,7 @@ def _propose_factors(outer: int, inner: int, dim: int, space: IntArray, moves: I
     return end
 
 
-@compiled_into
+@subroutine
 def _propose_steps(outer: int, inner: int, dim: int, size: int, moves: IntArray, end: int) -> int:
     """A tile goes up or down by one, by a factor of two, or to the next divisor; or both tiles by two."""
     below, above = _near_divisors(size, outer)
@@ -181,7 +181,7 @@ def _propose_steps(outer: int, inner: int, dim: int, size: int, moves: IntArray,
     return _add(moves, end, dim, outer // 2, inner // 2)
 
 
-@compiled_into
+@subroutine
 def _propose_perfect(outer: int, inner: int, dim: int, size: int, moves: IntArray, end: int) -> int:
     """Tiles that leave a rest go to the nearest ones that leave none, both at once."""
     outer_below, outer_above = _near_divisors(size, outer)
@@ -192,7 +192,7 @@ def _propose_perfect(outer: int, inner: int, dim: int, size: int, moves: IntArra
     return end
 
 
-@compiled_into
+@subroutine
 def _keep_perfect(size: int, moves: IntArray, begin: int, end: int) -> int:
     """Close up moves `begin` to `end` over those that leave a rest."""
     kept = begin
@@ -203,7 +203,7 @@ def _keep_perfect(size: int, moves: IntArray, begin: int, end: int) -> int:
     return kept
 
 
-@compiled_into
+@subroutine
 def _near_divisors(whole: int, tile: int) -> tuple[int, int]:
     """The largest divisor of `whole` below `tile` and the smallest above it; `tile` where there is none."""
     below, above, low = 0, whole + 1, 1
@@ -218,7 +218,7 @@ def _near_divisors(whole: int, tile: int) -> tuple[int, int]:
     return below if below else tile, above if above <= whole else tile
 
 
-@compiled_into
+@subroutine
 def _keep_choices(
     outer: int, inner: int, dim: int, space: IntArray, moves: IntArray, begin: int, end: int
 ) -> int:

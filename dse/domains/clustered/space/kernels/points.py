@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dse.domains.clustered.mapping import CLUSTER, INNER_PARALLEL, OUTER_ORDER, OUTER_TILE
-from dse.domains.clustered.space.kernels.compiling import compiled, compiled_into
 from dse.domains.clustered.space.kernels.layout import (
     ALL_DIMS,
     ANY_TILES,
@@ -38,9 +37,10 @@ from dse.domains.clustered.space.kernels.layout import (
     K,
 )
 from dse.support.arrays import IntArray
+from dse.support.compiling import kernel, subroutine
 
 
-@compiled_into
+@subroutine
 def is_inside(genes: IntArray, row: int, space: IntArray) -> bool:
     """Whether every gene of a row is within its size."""
     inside = True
@@ -49,7 +49,7 @@ def is_inside(genes: IntArray, row: int, space: IntArray) -> bool:
     return inside
 
 
-@compiled
+@kernel
 def decode(genes: IntArray, space: IntArray, rows: IntArray, machines: IntArray) -> int:
     """Write the mapping of each gene vector into `rows`; the index of the first bad vector, or -1.
 
@@ -88,7 +88,7 @@ def decode(genes: IntArray, space: IntArray, rows: IntArray, machines: IntArray)
     return -1
 
 
-@compiled
+@kernel
 def fit_clusters(rows: IntArray, space: IntArray) -> None:
     """Give each mapping the cluster size that follows from its tiles, where no gene says it."""
     if space[FITTED]:
@@ -96,7 +96,7 @@ def fit_clusters(rows: IntArray, space: IntArray) -> None:
             rows[row, CLUSTER] = _fitting_cluster(rows, row, space)
 
 
-@compiled_into
+@subroutine
 def _fitting_cluster(rows: IntArray, row: int, space: IntArray) -> int:
     """A PE for each inner tile that the outer tile holds along the inner parallel dim."""
     dim = rows[row, INNER_PARALLEL]
@@ -107,7 +107,7 @@ def _fitting_cluster(rows: IntArray, row: int, space: IntArray) -> int:
     return fitting
 
 
-@compiled_into
+@subroutine
 def tiles_of(outer_gene: int, inner_gene: int, place: int, space: IntArray) -> tuple[int, int]:
     """The outer and inner tile that a dim's two tile genes stand for."""
     chain = space[CHAIN_START] + CHAIN_WIDTH * place
@@ -123,7 +123,7 @@ def tiles_of(outer_gene: int, inner_gene: int, place: int, space: IntArray) -> t
     return outer, fixed if fixed else inner
 
 
-@compiled
+@kernel
 def encode(rows: IntArray, machines: IntArray, space: IntArray, genes: IntArray) -> int:
     """Write the smallest gene vector of each mapping into `genes`; the first mapping without one, or -1."""
     mapped, level_genes, first = space[MAPPED], space[LEVEL_GENES], space[FIRST_START]
@@ -160,7 +160,7 @@ def encode(rows: IntArray, machines: IntArray, space: IntArray, genes: IntArray)
     return -1
 
 
-@compiled_into
+@subroutine
 def _order_index(rows: IntArray, row: int, column: int, space: IntArray) -> int:
     """The index of a row's loop order, -1 if the dims that stay whole do not follow it in their order.
 
@@ -184,7 +184,7 @@ def _order_index(rows: IntArray, row: int, column: int, space: IntArray) -> int:
     return index
 
 
-@compiled_into
+@subroutine
 def _find(space: IntArray, start: int, count: int, value: int) -> int:
     """The index of `value` among `count` ascending entries from `start`, or -1."""
     low, high = 0, count
@@ -197,7 +197,7 @@ def _find(space: IntArray, start: int, count: int, value: int) -> int:
     return low if low < count and space[start + low] == value else -1
 
 
-@compiled_into
+@subroutine
 def tile_genes(outer: int, inner: int, place: int, space: IntArray) -> tuple[int, int]:
     """The smallest pair of tile genes that stands for two tiles; a gene is -1 where there is none."""
     chain = space[CHAIN_START] + CHAIN_WIDTH * place

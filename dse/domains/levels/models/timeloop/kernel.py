@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from dse.domains.levels.models.timeloop.nest import read_nest
 from dse.domains.levels.models.timeloop.tables import (
@@ -23,7 +22,7 @@ from dse.domains.levels.models.timeloop.tables import (
     WRITE_BANDWIDTH,
     WRITE_PJ,
 )
-from dse.support.jit import INLINED, LEAN, OPTIONS
+from dse.support.compiling import inlined, kernel, subroutine
 
 CYCLES, FAULT, WHERE, NEED = range(4)
 ELIDED, RETURNED = 1, 2
@@ -31,7 +30,7 @@ TOO_MANY_CYCLES = 7
 LARGEST_CYCLES = 2.0**62
 
 
-@njit(**OPTIONS)
+@kernel
 def price_rows(rows, start, stop, layer, moves, axes, bits, levels, rates, whole, energy, counts):
     """Prices rows `start` to `stop` of mappings, as `Layout` has them, with the arrays of `Tables`.
 
@@ -72,7 +71,7 @@ def price_rows(rows, start, stop, layer, moves, axes, bits, levels, rates, whole
         whole[FAULT, place], whole[WHERE, place], whole[NEED, place] = fault, where, need
 
 
-@njit(**LEAN)
+@subroutine
 def count_accesses(layer, moves, axes, loops, passes, extents, back, by_level, by_tensor, levels, accesses):
     """Reads, fills and updates of every level and tensor, 0 where it is not kept."""
     places, tensors = accesses.shape[0], accesses.shape[1]
@@ -125,7 +124,7 @@ def count_accesses(layer, moves, axes, loops, passes, extents, back, by_level, b
                 accesses[place, tensor, 2] = 0
 
 
-@njit(**LEAN)
+@subroutine
 def delivered(full, extents, moves, axis_start, axis_end, first, last, loops, passes, back):
     """Words of a tensor that an instance receives over the run, as `reference.delivered` has them.
 
@@ -171,7 +170,7 @@ def delivered(full, extents, moves, axis_start, axis_end, first, last, loops, pa
     return result
 
 
-@njit(**LEAN)
+@subroutine
 def price(levels, rates, bits, compute_cycles, by_level, by_tensor, accesses, level_pj):
     """Cycles as a float; writes the energy of each level's accesses. Doubles, in the reference's order."""
     used = by_level[0]
@@ -199,13 +198,13 @@ def price(levels, rates, bits, compute_cycles, by_level, by_tensor, accesses, le
     return slowest
 
 
-@njit(**INLINED)
+@inlined
 def transfer_cycles(cycles, bandwidth, demand):
     """Cycles that transfers of `demand` words a cycle take; 0 where they slow nothing down."""
     return np.ceil(cycles / (bandwidth / demand)) if bandwidth < demand else 0.0
 
 
-@njit(**INLINED)
+@inlined
 def blocks(words, block, shift):
     """Physical accesses that move so many words."""
     if shift >= 0:
@@ -213,7 +212,7 @@ def blocks(words, block, shift):
     return np.float64((words + block - 1) // block)
 
 
-@njit(**LEAN)
+@subroutine
 def total_pj(rates, cycles, by_level, level_pj):
     """Energy of all levels, leakage included, and of the MACs."""
     used, kept = by_level[0], by_level[3]

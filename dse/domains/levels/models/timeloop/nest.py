@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from numba import njit
-
 from dse.domains.levels.models.timeloop.tables import (
     ALLOWED,
     CAPACITY,
@@ -17,13 +15,13 @@ from dse.domains.levels.models.timeloop.tables import (
     SIZES,
     SPREAD,
 )
-from dse.support.jit import INLINED, LEAN
+from dse.support.compiling import inlined, subroutine
 
 # The codes of `Fault`, as plain integers.
 FACTORS, ORDER, KEEP, NOT_SPREAD, TOO_WIDE, TOO_LARGE = 1, 2, 3, 4, 5, 6
 
 
-@njit(**LEAN)
+@subroutine
 def read_nest(row, layer, moves, axes, bits, levels, loops, spread, box, extents, by_level, by_tensor, seen):
     """Fills the scratch arrays for one row; returns its fault, where it is, and what is needed.
 
@@ -131,13 +129,13 @@ def read_nest(row, layer, moves, axes, bits, levels, loops, spread, box, extents
     return 0, 0, 0
 
 
-@njit(**INLINED)
+@inlined
 def grows(factor, length, size):
     """Whether a loop of that factor around a box of that length stays within the dim."""
     return 1 < factor <= size and factor * length <= size
 
 
-@njit(**INLINED)
+@inlined
 def grow(dim, factor, box, extents, moves):
     """Puts a loop around the box: it and what it touches grow."""
     more = (factor - 1) * box[dim]
@@ -147,7 +145,7 @@ def grow(dim, factor, box, extents, moves):
     box[dim] *= factor
 
 
-@njit(**LEAN)
+@subroutine
 def wrong_dim(row, layer, dims, places, width):
     """The first dim whose factors do not multiply to its size."""
     for dim in range(dims):
@@ -163,7 +161,7 @@ def wrong_dim(row, layer, dims, places, width):
     return 0
 
 
-@njit(**LEAN)
+@subroutine
 def different(moves, axis_start, axis_end, spread, spreading, extents, seen):
     """How many different data of a tensor the children need: `reference.different_data`."""
     reach = moves.shape[1]
@@ -193,7 +191,7 @@ def different(moves, axis_start, axis_end, spread, spreading, extents, seen):
     return data
 
 
-@njit(**LEAN)
+@subroutine
 def divisor(one, other):
     """The greatest common divisor."""
     while other:
@@ -201,7 +199,7 @@ def divisor(one, other):
     return one
 
 
-@njit(**LEAN)
+@subroutine
 def counted(moves, axis_start, axis_end, spread, spreading, extents, seen):
     """`different` where loops move several axes or share one: every child's place goes into a table once.
 

@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from dse.support.jit import INLINED, OPTIONS
+from dse.support.compiling import inlined, kernel, subroutine_with_arrays
 
 FACTORS, ORDER, KEEP = range(3)
 """Kinds of blocks."""
@@ -14,7 +13,7 @@ ALL = np.int64(-1)
 """Moves are counted, none is made. Of the type of other numbers: for a literal kernels are compiled again."""
 
 
-@njit(**OPTIONS)
+@kernel
 def decode(genes, t, rows):
     """Write the rows of the vectors (n, genes)."""
     for i in range(len(genes)):
@@ -31,7 +30,7 @@ def decode(genes, t, rows):
             rows[i, t.keep_gene[pair, 1]] = genes[i, t.keep_gene[pair, 0]]
 
 
-@njit(**INLINED)
+@inlined
 def write_factors(vector, dim, t, row):
     """Write the factors of one dim into a row whose own are all 1."""
     place = t.whole[dim]
@@ -44,7 +43,7 @@ def write_factors(vector, dim, t, row):
             break
 
 
-@njit(**INLINED)
+@inlined
 def picked(vector, slot, place, t):
     """Which of the edges a vector takes at a slot, above which the length at `place` is left."""
     count, choice = t.edge_count[slot, place], 0
@@ -54,7 +53,7 @@ def picked(vector, slot, place, t):
     return t.edge_start[slot, place] + choice
 
 
-@njit(**OPTIONS)
+@kernel
 def canonical(genes, t, out):
     """Write the smallest vectors that stand for the same factors, orders and kept tensors."""
     for i in range(len(genes)):
@@ -70,7 +69,7 @@ def canonical(genes, t, out):
                 place = below
 
 
-@njit(**OPTIONS)
+@kernel
 def encode_factors(row, dim, t, vector):
     """Write the smallest genes of one dim's factors in a row; False if they are no chain."""
     place = t.whole[dim]
@@ -91,7 +90,7 @@ def encode_factors(row, dim, t, vector):
     return t.lengths[dim, place] == 1
 
 
-@njit(**OPTIONS)
+@subroutine_with_arrays
 def factor_move(row, dim, t, vector, wanted, scratch):
     """How many moves a dim has, up to the one that is `wanted` (-1: all); that one is made in `vector`.
 
@@ -123,7 +122,7 @@ def factor_move(row, dim, t, vector, wanted, scratch):
     return count
 
 
-@njit(**OPTIONS)
+@subroutine_with_arrays
 def block_move(vector, block, row, t, wanted, scratch):
     """As `factor_move`, for any block: an order takes another value, a kept tensor is bypassed or not."""
     if t.block_kind[block] == FACTORS:
@@ -141,7 +140,7 @@ def block_move(vector, block, row, t, wanted, scratch):
     return count
 
 
-@njit(**OPTIONS)
+@subroutine_with_arrays
 def order_neighbours(t, block, value):
     """How many other values a gene that is no size has one move away."""
     gene = t.block_genes[block, 0]
@@ -154,7 +153,7 @@ def order_neighbours(t, block, value):
     return count
 
 
-@njit(**OPTIONS)
+@subroutine_with_arrays
 def order_neighbour(t, block, value, wanted):
     """The value that is the so-manieth of `order_neighbours`."""
     if t.block_kind[block] == KEEP or not swapping(t, block):
@@ -169,13 +168,13 @@ def order_neighbour(t, block, value, wanted):
     return value
 
 
-@njit(**OPTIONS)
+@subroutine_with_arrays
 def swapping(t, block):
     """Whether an order's neighbours are those with two loops exchanged: where it has more than a few."""
     return t.sizes[t.block_genes[block, 0]] > t.orders.shape[1]
 
 
-@njit(**OPTIONS)
+@subroutine_with_arrays
 def apart(one, other):
     """At how many places two orders differ."""
     count = 0
@@ -184,7 +183,7 @@ def apart(one, other):
     return count
 
 
-@njit(**OPTIONS)
+@kernel
 def block_neighbours(genes, block, rows, t, out):
     """Write all neighbours of the first vector, canonical in the block, into `out`: how many there are.
 
@@ -200,7 +199,7 @@ def block_neighbours(genes, block, rows, t, out):
     return total
 
 
-@njit(**OPTIONS)
+@kernel
 def random_neighbours(genes, rows, t, picks):
     """Replace each canonical vector by one of its neighbours, chosen by a number of 0 to 1."""
     scratch = genes[0].copy() if len(genes) else t.sizes.copy()
@@ -220,7 +219,7 @@ def random_neighbours(genes, rows, t, picks):
             wanted -= here
 
 
-@njit(**OPTIONS)
+@kernel
 def keep_inside(genes, before, t, changed):
     """What stands inside of a factor that has changed keeps its lengths, or the nearest that there are.
 

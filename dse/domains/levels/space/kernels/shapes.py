@@ -4,13 +4,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from dse.support.jit import LEAN, OPTIONS
+from dse.support.compiling import kernel, subroutine
 from dse.support.numerics.elementary import log2_of
 
 
-@njit(**OPTIONS)
+@kernel
 def measure(rows, s, words, wide):
     """Write what each level has to hold (levels, n), and the children that it spreads over."""
     tensors, dims = len(s.first_axis) - 1, len(s.sizes)
@@ -34,7 +33,7 @@ def measure(rows, s, words, wide):
             words[level, i], wide[level, i] = held, spread
 
 
-@njit(**LEAN)
+@subroutine
 def tile_words(box, s, tensor):
     """Words of a tensor that a box touches."""
     words = 1
@@ -46,7 +45,7 @@ def tile_words(box, s, tensor):
     return words
 
 
-@njit(**LEAN)
+@subroutine
 def moves_it(s, tensor, dim):
     """Whether a loop over a dim moves a tensor."""
     moved = False
@@ -55,7 +54,7 @@ def moves_it(s, tensor, dim):
     return moved
 
 
-@njit(**OPTIONS)
+@kernel
 def describe(rows, s, lengths, spread, held, returns, moved, served, steps):
     """Write log2 of what the loops of each row imply; 0 of a tensor that a level does not keep.
 
@@ -100,7 +99,7 @@ def describe(rows, s, lengths, spread, held, returns, moved, served, steps):
                     served[i, level, tensor] = words + every + own + here
 
 
-@njit(**LEAN)
+@subroutine
 def flow(row, s, tensor, level, width):
     """log2 of how often a tile comes anew to an instance, of how many instances below the next level that
     keeps it get different ones, of the instances at work of that level, and of those of this one.

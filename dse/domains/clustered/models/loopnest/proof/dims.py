@@ -7,12 +7,10 @@ figures of the other dims are those of one cluster and one PE.
 
 from __future__ import annotations
 
-from numba import njit
-
 from dse.domains.clustered.models.loopnest.extents import positive
 from dse.domains.clustered.models.loopnest.params import PARAMS, SIZES
 from dse.domains.clustered.models.loopnest.timing import cycles_of
-from dse.support.jit import ARRAYLESS
+from dse.support.compiling import subroutine
 
 DIMS = 4
 
@@ -44,7 +42,7 @@ COLUMNS = 24
 SHARES = 2**30
 
 
-@njit(**ARRAYLESS)
+@subroutine
 def set_outer(dims, dim, tile, clusters, params):
     """Fills what depends on the outer tile of `dim` and the clusters that it is spread over."""
     size, pitch, overlap = params[SIZES + dim], params[DIM_PITCHES + dim], params[DIM_OVERLAPS + dim]
@@ -57,7 +55,7 @@ def set_outer(dims, dim, tile, clusters, params):
     dims[dim, L2_BACK] = positive(overlap - (steps - 2) * span * pitch)
 
 
-@njit(**ARRAYLESS)
+@subroutine
 def set_inner(dims, dim, piece, places, params):
     """Fills what depends on the inner tile of `dim` and the PEs of a cluster that it is spread over."""
     size, pitch, overlap = params[SIZES + dim], params[DIM_PITCHES + dim], params[DIM_OVERLAPS + dim]
@@ -85,7 +83,7 @@ def set_inner(dims, dim, piece, places, params):
     dims[dim, SHARED] = 0 if share == 0.0 else min(SHARES, int(share * SHARES) + 2)
 
 
-@njit(**ARRAYLESS)
+@subroutine
 def set_next(dims, dim, pitch, overlap):
     """Fills what stays as the outer loop advances, and as it goes back."""
     steps, piece = dims[dim, STEPS], dims[dim, PIECE]
@@ -105,7 +103,7 @@ def set_next(dims, dim, pitch, overlap):
     dims[dim, NEXT] = following
 
 
-@njit(**ARRAYLESS)
+@subroutine
 def kept(dims, dim, base, pitch, overlap):
     """Rows or columns that a cluster keeps as it goes back to its first inner step by `base` indices.
 

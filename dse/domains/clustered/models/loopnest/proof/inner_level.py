@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from dse.domains.clustered.models.loopnest.params import (
     DEPTHWISE,
@@ -32,7 +31,7 @@ from dse.domains.clustered.models.loopnest.traffic import (
     C,
     K,
 )
-from dse.support.jit import ARRAYLESS, OPTIONS
+from dse.support.compiling import subroutine, subroutine_with_arrays
 
 # Columns of an inner level: its time with all clusters at work or those of the last outer step, each with the
 # sums' first channels or further ones, in words that the NoC could carry; then words of one cluster: inputs
@@ -46,13 +45,13 @@ COUNT, FIRST, IN, W, OUT, K_AT_WORK, YX_AT_WORK, C_AT_WORK = range(8)
 PRODUCTS = 10
 
 
-@njit(**OPTIONS)
+@subroutine_with_arrays
 def inner_scratch():
     """The arrays that `time_inner` works in."""
     return np.empty((DIMS + 1, PRODUCTS), np.int64), np.empty((2, PRODUCTS), np.int64)
 
 
-@njit(**ARRAYLESS)
+@subroutine
 def times_inside(within, row, dims, dim, depthwise):
     """Multiplies a dim that goes back to its first inner step into a row."""
     if dim != K:
@@ -73,7 +72,7 @@ def times_inside(within, row, dims, dim, depthwise):
         within[row, C_PLACES] *= dims[dim, FIRST_PLACES]
 
 
-@njit(**ARRAYLESS)
+@subroutine
 def times_outside(around, row, dims, dim, places, count, first, depthwise, params):
     """Multiplies `count` equal steps of a dim outside into a row; `first` of them are the dim's first."""
     needed = places * dims[dim, PIECE]
@@ -93,7 +92,7 @@ def times_outside(around, row, dims, dim, places, count, first, depthwise, param
         around[row, C_AT_WORK] *= places
 
 
-@njit(**ARRAYLESS)
+@subroutine
 def time_inner(dims, order, params, cycles, clusters, within, around, level):
     """Fills `level` with the time and words of the inner transitions in loop order `order`.
 

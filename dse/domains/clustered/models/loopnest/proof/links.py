@@ -7,7 +7,6 @@ and in what stays there, follows from the shape; an order multiplies them.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from dse.domains.clustered.models.loopnest.params import (
     DEPTHWISE,
@@ -35,7 +34,7 @@ from dse.domains.clustered.models.loopnest.traffic import (
     C,
     K,
 )
-from dse.support.jit import ARRAYLESS, OPTIONS
+from dse.support.compiling import subroutine, subroutine_with_arrays
 
 # What L2 needs and what stays there: of inputs, of weights; of outputs those that are begun, stay, leave.
 IN, IN_KEPT, W, W_KEPT, OUT, STAY, LEFT = range(7)
@@ -46,14 +45,14 @@ COUNT, FIRST = 7, 8
 AT_ANY, AT_LAST, BACK, TO_ANY, TO_LAST = range(5)
 
 
-@njit(**OPTIONS)
+@subroutine_with_arrays
 def link_scratch():
     """The arrays that `set_links` and `time_link` work in."""
     parts, within = np.ones((DIMS, 5, PRODUCTS), np.int64), np.empty((DIMS + 2, PRODUCTS), np.int64)
     return parts, within, np.empty((2, FIRST + 1), np.int64)
 
 
-@njit(**ARRAYLESS)
+@subroutine
 def set_links(dims, params, parts):
     """Fills `parts` for the outer columns of `dims`."""
     for dim in range(DIMS):
@@ -67,7 +66,7 @@ def set_links(dims, params, parts):
         set_part(parts[dim, TO_LAST], dim, params, last_window, overlap, last, 0, span)
 
 
-@njit(**ARRAYLESS)
+@subroutine
 def set_part(part, dim, params, window, kept, needed, stay, left):
     """Fills one row of `parts`; it keeps 1 where a tensor does not depend on the dim."""
     if dim != K:
@@ -78,7 +77,7 @@ def set_part(part, dim, params, window, kept, needed, stay, left):
         part[OUT], part[STAY], part[LEFT] = needed, stay, left
 
 
-@njit(**ARRAYLESS)
+@subroutine
 def set_within(dims, order, parts, within):
     """Fills a row of `within` for each loop: those inside it go back. The row DIMS is of all."""
     base = within[DIMS]
@@ -96,7 +95,7 @@ def set_within(dims, order, parts, within):
                 base[column] *= parts[dim, BACK, column]
 
 
-@njit(**ARRAYLESS)
+@subroutine
 def time_link(dims, order, params, work, real, scratch):
     """Cycles of a mapping in outer loop order `order`, each outer step with `work` cycles, and words of DRAM.
 
@@ -151,7 +150,7 @@ def time_link(dims, order, params, work, real, scratch):
     return total, words
 
 
-@njit(**ARRAYLESS)
+@subroutine
 def spread(dims, dim, uneven, parts, around, states):
     """Takes a loop in among those outside, its last step apart if it is another; returns how many states."""
     steps = dims[dim, OUTER_STEPS]

@@ -8,7 +8,6 @@ worse in every figure than another are left out.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from dse.domains.clustered.models.loopnest.proof.dims import DIMS, STEPS
 from dse.domains.clustered.models.loopnest.proof.inner_level import LEVEL, time_inner
@@ -28,7 +27,7 @@ from dse.domains.clustered.models.loopnest.proof.shapes import (
     outer_moving,
 )
 from dse.domains.clustered.models.loopnest.proof.tiles import STEP, least_cycles
-from dse.support.jit import ARRAYLESS
+from dse.support.compiling import subroutine
 
 # Where the best mapping stands: its shape, inner tiles of K, C, Y and X, inner parallel dim, outer and inner
 # order. After them, all but the orders of what is at hand.
@@ -42,7 +41,7 @@ DONE = 3
 RISING = 6
 
 
-@njit(**ARRAYLESS)
+@subroutine
 def solve_tiles(
     dims, params, constants, terms, figures, cases, ends, spread, found, orders, real_of, order_table, level,
     front, scratch, within, around, totals, best, place, done,
@@ -80,7 +79,7 @@ def solve_tiles(
                 place[INNER_ORDER] = front[index, LEVEL + RISING]
 
 
-@njit(**ARRAYLESS)
+@subroutine
 def keep(dims, params, level, order, front, kept):
     """Adds an inner level to the front unless another is no worse in any figure; returns how many it has."""
     candidate = front[kept]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from dse.domains.clustered.models.loopnest.params import (
     DEPTHWISE,
@@ -48,7 +47,7 @@ from dse.domains.clustered.models.loopnest.traffic import (
     K,
     Y,
 )
-from dse.support.jit import ARRAYLESS, OPTIONS
+from dse.support.compiling import subroutine, subroutine_with_arrays
 
 # What a mapping comes to: cycles; words that PEs get or send, words in and out of L2 on their side, words in
 # and out of DRAM.
@@ -63,13 +62,13 @@ K_PLACES, YX_PLACES, C_PLACES, COUNT, FIRST, KIND = range(14, 20)
 PRODUCTS = 20
 
 
-@njit(**OPTIONS)
+@subroutine_with_arrays
 def outer_scratch():
     """The arrays that `time_outer` works in."""
     return np.empty((DIMS + 1, PRODUCTS), np.int64), np.empty((2, PRODUCTS), np.int64)
 
 
-@njit(**ARRAYLESS)
+@subroutine
 def times(row, dims, dim, params, window, window_kept, needed, stay, left, places, span, span_kept, spans):
     """Multiplies what one dim contributes to a transition into a row; `spans` are of L2's outputs."""
     pitch, overlap = params[DIM_PITCHES + dim], params[DIM_OVERLAPS + dim]
@@ -99,7 +98,7 @@ def times(row, dims, dim, params, window, window_kept, needed, stay, left, place
         row[C_PLACES] *= places
 
 
-@njit(**ARRAYLESS)
+@subroutine
 def times_stay(row, dims, dim, params, clusters):
     """Multiplies a dim that stays at an outer step of so many clusters; its inner loop goes back."""
     span = dims[dim, SPAN] if clusters == dims[dim, CLUSTERS] else dims[dim, LAST_SPAN]
@@ -117,7 +116,7 @@ def times_stay(row, dims, dim, params, clusters):
     )  # fmt: skip
 
 
-@njit(**ARRAYLESS)
+@subroutine
 def times_back(row, dims, dim, params):
     """Multiplies a dim that goes back to its first outer step."""
     clusters = dims[dim, CLUSTERS]
@@ -135,7 +134,7 @@ def times_back(row, dims, dim, params):
     )  # fmt: skip
 
 
-@njit(**ARRAYLESS)
+@subroutine
 def times_next(row, dims, dim, params, last):
     """Multiplies a dim that advances, to its last outer step or to another one."""
     after = dims[dim, LAST_CLUSTERS] if last else dims[dim, CLUSTERS]
@@ -153,7 +152,7 @@ def times_next(row, dims, dim, params, last):
     )  # fmt: skip
 
 
-@njit(**ARRAYLESS)
+@subroutine
 def time_outer(dims, order, params, cycles, level, real, within, around, totals):
     """Fills `totals`: a whole mapping's cycles and words, in outer loop order `order`.
 
@@ -272,14 +271,14 @@ def time_outer(dims, order, params, cycles, level, real, within, around, totals)
     totals[AT_DRAM] = real_inputs(dims, order, params, real) + dram + 2 * dram_up - params[LINK_OUTPUTS]
 
 
-@njit(**ARRAYLESS)
+@subroutine
 def step_cycles(time, words, link, cycles, params):
     """Cycles of an outer step that ends with a transition of these words over the NoC and the DRAM link."""
     inner = cycles_of(time + max(cycles * params[NOC], words), params[NOC]) + params[LATENCY]
     return max(inner, cycles_of(link, params[OFFCHIP]))
 
 
-@njit(**ARRAYLESS)
+@subroutine
 def inner_words(dims, params, level):
     """Words of the inner transitions of all outer steps: to or from PEs, and at L2."""
     steps = clusters = inputs = weights = outputs = 1
@@ -294,7 +293,7 @@ def inner_words(dims, params, level):
     return level[DELIVERED] * clusters + up, level[INPUTS] * inputs + level[WEIGHTS] * weights + 2 * up
 
 
-@njit(**ARRAYLESS)
+@subroutine
 def real_inputs(dims, order, params, real):
     """Inputs that DRAM sends: what all outer steps need, less what stays as a loop advances."""
     everything, stay, inside = 1, 0, 1

@@ -8,7 +8,6 @@ work rise with is taken from the tile that has least of it, and the cases of `ti
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from dse.domains.clustered.models.loopnest.params import (
     DEPTHWISE,
@@ -55,7 +54,7 @@ from dse.domains.clustered.models.loopnest.traffic import (
     X,
     Y,
 )
-from dse.support.jit import ARRAYLESS
+from dse.support.compiling import subroutine
 
 # Of an inner tile of a dim: its size, then what a bound takes the least of: input rows or columns of all
 # pieces, the same without what the steps along this dim share (in parts of UNITS), steps, steps times the
@@ -68,7 +67,7 @@ UNITS = 2**20
 ALONE, UP_TO = 0, 1
 
 
-@njit(**ARRAYLESS)
+@subroutine
 def list_pieces(dims, cluster, params, parallels, inner_tiles, pieces, figures):
     """Measures the inner tiles of each dim that divide its outer one, alone and spread over a cluster's PEs.
 
@@ -93,7 +92,7 @@ def list_pieces(dims, cluster, params, parallels, inner_tiles, pieces, figures):
         figures[0, dim, count, ALONE, SIZE] = figures[1, dim, count, ALONE, SIZE] = 0
 
 
-@njit(**ARRAYLESS)
+@subroutine
 def set_figures(dims, dim, figures, place):
     """Fills the figures of the inner tile that `dims` holds, and those of it and the smaller ones before."""
     alone, up_to = figures[place, ALONE], figures[place, UP_TO]
@@ -113,7 +112,7 @@ def set_figures(dims, dim, figures, place):
                 up_to[column] = min(before, alone[column])
 
 
-@njit(**ARRAYLESS)
+@subroutine
 def fits(k, c, y, x, params):
     """Whether L1 holds what inner tiles need, twice."""
     inputs, weights, outputs = params[OF_INPUT] * c, params[OF_WEIGHTS] * k * c, params[OF_OUTPUT] * y * x
@@ -123,7 +122,7 @@ def fits(k, c, y, x, params):
     return 2 * (inputs + weights + outputs) <= params[L1]
 
 
-@njit(**ARRAYLESS)
+@subroutine
 def limit(figures, sizes, level, last, params):
     """Fills `last[level]` (4): by dim, the place of the largest inner tile that fits beside the smallest.
 
@@ -145,7 +144,7 @@ def limit(figures, sizes, level, last, params):
     return True
 
 
-@njit(**ARRAYLESS)
+@subroutine
 def bound_part(at, dims, params, constants, terms, shape):
     """The bound, and its tie break, of all inner tiles with no less of any figure than `at` (4, FIGURES).
 
@@ -180,7 +179,7 @@ def bound_part(at, dims, params, constants, terms, shape):
     return least, least_tie
 
 
-@njit(**ARRAYLESS)
+@subroutine
 def part_inputs(at, dims, params, moving, innermost):
     """Inputs that L2 sends and that PEs get, at least: see `bound_inputs`."""
     words = params[OF_INPUT] * at[C, WINDOWS] * at[Y, WINDOWS] * at[X, WINDOWS]
@@ -204,7 +203,7 @@ def part_inputs(at, dims, params, moving, innermost):
     return int(new * at_l2), int(new * to_pes)
 
 
-@njit(**ARRAYLESS)
+@subroutine
 def part_weights(at, dims, params, moving, innermost):
     """Weights that L2 sends and that PEs get, at least: see `bound_weights`."""
     words = params[OF_WEIGHTS] * params[SIZES + K] * params[SIZES + C]
@@ -222,7 +221,7 @@ def part_weights(at, dims, params, moving, innermost):
     return remaining(at_l2, share), remaining(to_pes, share)
 
 
-@njit(**ARRAYLESS)
+@subroutine
 def part_outputs(at, dims, params, moving, innermost):
     """Outputs that L2 gets and that PEs send, at least: see `bound_outputs`."""
     words = params[OUTPUTS]

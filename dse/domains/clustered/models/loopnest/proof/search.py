@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from dse.domains.clustered.models.loopnest.params import (
     DEPTHWISE,
@@ -80,10 +79,10 @@ from dse.domains.clustered.models.loopnest.traffic import (
     C,
     K,
 )
-from dse.support.jit import ARRAYLESS, OPTIONS
+from dse.support.compiling import kernel, subroutine, subroutine_with_arrays
 
 
-@njit(**ARRAYLESS)
+@subroutine
 def link_ends(dims, params):
     """Cycles before the first outer step and after the last one, without those of the NoC."""
     inputs, weights, written = params[LINK_INPUT], params[LINK_WEIGHTS], params[LINK_OUTPUT]
@@ -99,7 +98,7 @@ def link_ends(dims, params):
     return 2 * params[LATENCY] + link
 
 
-@njit(**ARRAYLESS)
+@subroutine
 def set_clusters(dims, parallel, params, clusters):
     """By how many clusters an outer step's words are multiplied, by tensor, if it is not the last or is."""
     depthwise = params[DEPTHWISE] == 1
@@ -113,7 +112,7 @@ def set_clusters(dims, parallel, params, clusters):
         clusters[1, tensor] = last if depends else 1
 
 
-@njit(**OPTIONS)
+@kernel
 def search_shapes(
     shapes, losses, tie_breaks, params, constants, terms, outer_tiles, inner_tiles, clusters, parallels,
     orders, real, order_table, best, place, done,
@@ -153,7 +152,7 @@ def search_shapes(
             )  # fmt: skip
 
 
-@njit(**OPTIONS)
+@subroutine_with_arrays
 def walk_scratch(many):
     """The arrays that `descend` works in: see there and `list_pieces`."""
     pieces = np.zeros((2, DIMS, many, COLUMNS), np.int64)
@@ -162,7 +161,7 @@ def walk_scratch(many):
     return pieces, of_pieces, at, last, np.zeros(DIMS, np.int64), np.zeros(DIMS, np.int64)
 
 
-@njit(**ARRAYLESS)
+@subroutine
 def search_tiles(
     dims, parallel, params, constants, terms, shape, walk, figures, cases, spread, found, orders, real_of,
     order_table, level, front, scratch, within, around, totals, best, place, done,
@@ -190,7 +189,7 @@ def search_tiles(
         )  # fmt: skip
 
 
-@njit(**ARRAYLESS)
+@subroutine
 def steps_of_busiest(dims, params):
     """Steps of the busiest PE with the tiles that `dims` holds."""
     work = params[FILTER]
@@ -199,7 +198,7 @@ def steps_of_busiest(dims, params):
     return work
 
 
-@njit(**ARRAYLESS)
+@subroutine
 def shape_figures(dims, params, inner_tiles, found, number):
     """What bounds of a shape's inner tiles need of it: see `bound_part`."""
     outer = 1
@@ -212,7 +211,7 @@ def shape_figures(dims, params, inner_tiles, found, number):
     return cycles, dram, ends, least, (outer - 1) * params[LATENCY]
 
 
-@njit(**ARRAYLESS)
+@subroutine
 def begin(parallel, dims, params, constants, terms, shape, walk, best):
     """Goes to before the first inner tile of the first dim, depth 0; -1 if no tiles fit or beat the best."""
     _, of_pieces, _, _, sizes, path = walk
@@ -223,7 +222,7 @@ def begin(parallel, dims, params, constants, terms, shape, walk, best):
     return 0 if beats(0, parallel, dims, params, constants, terms, shape, walk, best) else -1
 
 
-@njit(**ARRAYLESS)
+@subroutine
 def beats(depth, parallel, dims, params, constants, terms, shape, walk, best):
     """Whether inner tiles with what is chosen of the dims before `depth` could beat the best."""
     _, of_pieces, at, last, sizes, _ = walk
@@ -242,7 +241,7 @@ def beats(depth, parallel, dims, params, constants, terms, shape, walk, best):
     return below(loss, tie_break, best[0], best[1])
 
 
-@njit(**ARRAYLESS)
+@subroutine
 def descend(depth, parallel, dims, params, constants, terms, shape, walk, best):
     """Takes the next inner tile of the dim at `depth`, and, if the bound then beats the best, goes on to the
     next dim.
@@ -271,7 +270,7 @@ def descend(depth, parallel, dims, params, constants, terms, shape, walk, best):
     return depth + 1
 
 
-@njit(**ARRAYLESS)
+@subroutine
 def bound_tiles(dims, params, constants, terms, shape, figures, cases):
     """The bound of inner tiles, and its tie break; `cases` begins with the least of all cases.
 

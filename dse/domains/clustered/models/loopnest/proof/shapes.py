@@ -8,7 +8,6 @@ every word once over the NoC.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from dse.domains.clustered.models.loopnest.params import (
     DEPTHWISE,
@@ -51,7 +50,7 @@ from dse.domains.clustered.models.loopnest.traffic import (
     K,
     Y,
 )
-from dse.support.jit import ARRAYLESS, INLINED, OPTIONS
+from dse.support.compiling import inlined, kernel, subroutine
 from dse.support.numerics.losses import loss_value
 
 # Constants: behind the price kernel's energies of an access, the clock, and what a MAC takes of its L1.
@@ -60,10 +59,10 @@ HERTZ, L1_A_MAC = 5, 6
 LEAST_CYCLES, DRAM_WORDS = 0, 1
 MAX_ORDERS = 24
 
-value_of = njit(**INLINED)(loss_value)
+value_of = inlined(loss_value)
 
 
-@njit(**ARRAYLESS)
+@subroutine
 def loss_of(params, constants, terms, cycles, to_pes, at_l2, at_dram):
     """The loss and its tie break, by the model's own operations in their order."""
     macs = float(params[LAYER_MACS])
@@ -72,13 +71,13 @@ def loss_of(params, constants, terms, cycles, to_pes, at_l2, at_dram):
     return loss, float(cycles) if params[TIES_BY_CYCLES] == 1 else energy
 
 
-@njit(**ARRAYLESS)
+@subroutine
 def below(loss, tie_break, other_loss, other_tie_break):
     """Whether the first is better: less loss, or as much and a lower tie break."""
     return loss < other_loss or (loss == other_loss and tie_break < other_tie_break)
 
 
-@njit(**ARRAYLESS)
+@kernel
 def read_shape(shape, outer_tiles, clusters, parallels, choice):
     """Sets `choice` (6) to a shape's places: of the outer tiles, the cluster size, the parallel dim."""
     choice[5] = shape % parallels[0, 0]
@@ -91,7 +90,7 @@ def read_shape(shape, outer_tiles, clusters, parallels, choice):
         rest //= outer_tiles[dim, 0]
 
 
-@njit(**ARRAYLESS)
+@subroutine
 def set_shape(choice, params, outer_tiles, clusters, parallels, real, dims, real_of):
     """Fills the outer columns of `dims` and `real_of` (2, 3); False if L2 is too small for it.
 
@@ -118,7 +117,7 @@ def set_shape(choice, params, outer_tiles, clusters, parallels, real, dims, real
     return 2 * (inputs + weights + outputs) <= params[L2]
 
 
-@njit(**ARRAYLESS)
+@subroutine
 def least_steps(dims, cluster, params, parallels, inner_tiles):
     """Steps of the busiest PE of a cluster in an outer step, at least: with the smallest tiles, which come
     first.
@@ -137,7 +136,7 @@ def least_steps(dims, cluster, params, parallels, inner_tiles):
     return least
 
 
-@njit(**ARRAYLESS)
+@subroutine
 def outer_moving(dims):
     """The dims with more than one outer step, one bit a dim."""
     found = 0
@@ -146,7 +145,7 @@ def outer_moving(dims):
     return found
 
 
-@njit(**ARRAYLESS)
+@subroutine
 def bound_orders(dims, cluster, params, parallels, inner_tiles, orders, real_of, order_table, links, found):
     """Fills `found` (24, 2): by outer order, the fewest cycles and the DRAM words; returns how many orders.
 
@@ -162,7 +161,7 @@ def bound_orders(dims, cluster, params, parallels, inner_tiles, orders, real_of,
     return choices[0]
 
 
-@njit(**ARRAYLESS)
+@subroutine
 def busy_enough(dims, cluster, params, parallels, inner_tiles):
     """Whether the busiest PE of a shape can have as few steps as limits leave to it."""
     work = least_steps(dims, cluster, params, parallels, inner_tiles)
@@ -171,7 +170,7 @@ def busy_enough(dims, cluster, params, parallels, inner_tiles):
     return work <= params[MOST_WORK]
 
 
-@njit(**ARRAYLESS)
+@subroutine
 def least_ends(dims, params, inner_tiles):
     """Cycles of the NoC before the first step and after the last one, of one PE a cluster and small tiles."""
     inputs, weights, sent = params[OF_INPUT], params[OF_WEIGHTS], params[OF_OUTPUT]
@@ -186,7 +185,7 @@ def least_ends(dims, params, inner_tiles):
     return cycles_of(inputs + weights, params[NOC]) + cycles_of(sent, params[NOC])
 
 
-@njit(**ARRAYLESS)
+@subroutine
 def every_word(params, each):
     """Words that any mapping sends over the NoC: all that its filters cover, the weights and the outputs.
 
@@ -218,7 +217,7 @@ def floor(params, constants, terms, real):
     return float(loss_value(terms, (cycles / constants[HERTZ], energy)))
 
 
-@njit(**OPTIONS)
+@kernel
 def bound_shapes(
     start, stop, params, constants, terms, outer_tiles, inner_tiles, clusters, parallels, orders, real,
     order_table, losses, tie_breaks,

@@ -8,8 +8,6 @@ that its neighbour, or the tile that it goes back to, has in common with it.
 
 from __future__ import annotations
 
-from numba import njit
-
 from dse.domains.clustered.models.loopnest.params import (
     DEPTHWISE,
     FILTER,
@@ -50,7 +48,7 @@ from dse.domains.clustered.models.loopnest.traffic import (
     X,
     Y,
 )
-from dse.support.jit import ARRAYLESS
+from dse.support.compiling import subroutine
 
 CASES = 3
 # The dims of each tensor in a convolution, and those of whose loops the weights are free, one bit a dim.
@@ -61,13 +59,13 @@ STEP, END_WORDS, ENDS, BUSY, WAITS = range(5)
 FIGURES = 5
 
 
-@njit(**ARRAYLESS)
+@subroutine
 def remaining(words, share):
     """Words less a share of them (in parts of SHARES), never more than the exact product."""
     return words if share == 0.0 else int(words * (1.0 - share / SHARES) * (1.0 - 1e-12))
 
 
-@njit(**ARRAYLESS)
+@subroutine
 def set_figures(dims, params, figures):
     """Fills `figures` for the tiles that `dims` holds."""
     inputs, weights, sent = params[OF_INPUT], params[OF_WEIGHTS], params[OF_OUTPUT]
@@ -89,7 +87,7 @@ def set_figures(dims, params, figures):
     figures[BUSY], figures[WAITS] = outer * steps * figures[STEP], (outer - 1) * params[LATENCY]
 
 
-@njit(**ARRAYLESS)
+@subroutine
 def least_cycles(figures, params, at_l2, outer_cycles, ends):
     """Cycles below which no mapping with so many words at L2 is, if its outer level takes `outer_cycles`."""
     moving = cycles_of(max(at_l2 - figures[END_WORDS], 0), params[NOC])
@@ -97,7 +95,7 @@ def least_cycles(figures, params, at_l2, outer_cycles, ends):
     return figures[ENDS] + max(outer_cycles, ends + steady)
 
 
-@njit(**ARRAYLESS)
+@subroutine
 def bound_cases(dims, params, cases):
     """Fills `cases` (3, 4) with the fewest words to and from PEs, and at L2; returns how many there are."""
     moving = 0
@@ -118,7 +116,7 @@ def bound_cases(dims, params, cases):
     return number
 
 
-@njit(**ARRAYLESS)
+@subroutine
 def bound_inputs(dims, params, moving, innermost):
     """Inputs that L2 sends and that PEs get, at least: each tile once for all K, if they can stay."""
     words = params[OF_INPUT] * dims[C, EVERY_WINDOW] * dims[Y, EVERY_WINDOW] * dims[X, EVERY_WINDOW]
@@ -135,7 +133,7 @@ def bound_inputs(dims, params, moving, innermost):
     return remaining(at_l2, share), remaining(to_pes, share)
 
 
-@njit(**ARRAYLESS)
+@subroutine
 def bound_weights(dims, params, moving, innermost):
     """Weights that L2 sends and that PEs get, at least: once for all Y and X, if they can stay."""
     words = params[OF_WEIGHTS] * params[SIZES + K] * params[SIZES + C]
@@ -154,7 +152,7 @@ def bound_weights(dims, params, moving, innermost):
     return remaining(at_l2, share), remaining(to_pes, share)
 
 
-@njit(**ARRAYLESS)
+@subroutine
 def bound_outputs(dims, params, moving, innermost):
     """Outputs that L2 gets and that PEs send, at least: once for all C, if they can stay."""
     words = params[OUTPUTS]

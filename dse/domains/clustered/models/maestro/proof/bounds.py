@@ -100,7 +100,7 @@ class MaestroBounds:
             yield instance.parallels[0], int(instance.params[kernels.MOST_STEPS]), ""
             return
         tiles, left = np.empty((2, 4), np.int64)
-        cluster = kernels.read_group(number, instance.outer_tiles, instance.clusters, tiles)
+        cluster = kernels.read_group.py_func(number, instance.outer_tiles, instance.clusters, tiles)
         both, fixed = instance.parallels, instance.fixed_inner
         kernels.steps_left(tiles, cluster, instance.params, both[0], both[1], fixed, left)
         for dim in np.flatnonzero(left).tolist():
@@ -115,7 +115,7 @@ class MaestroBounds:
         kernels, instance = self.kernels, self.instance
         tiles, inner = np.empty(4, np.int64), np.empty(kernels.INNER, np.int64)
         place = np.zeros(kernels.BEST, np.int64)
-        cluster = int(kernels.read_group(number, instance.outer_tiles, instance.clusters, tiles))
+        cluster = int(kernels.read_group.py_func(number, instance.outer_tiles, instance.clusters, tiles))
         params, *others = instance.inner
         params = params.copy()
         params[kernels.MOST_STEPS] = left

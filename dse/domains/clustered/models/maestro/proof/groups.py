@@ -9,7 +9,6 @@ so a bound on them bounds the group, and their minimum gives the group's exact b
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from dse.domains.clustered.models.maestro.proof.level import (
     BANDWIDTH,
@@ -46,7 +45,7 @@ from dse.domains.clustered.models.maestro.proof.level import (
     set_level,
     sum_order,
 )
-from dse.support.jit import INLINED, OPTIONS
+from dse.support.compiling import as_kernel, inlined, kernel, subroutine_with_arrays
 from dse.support.numerics.losses import loss_value
 
 # Where the best configuration of a group stands: its parallel dim and its order.
@@ -55,10 +54,10 @@ BEST_PARALLEL, BEST_ORDER, BEST = range(3)
 # MAESTRO counts the steps of a case in 32 bits: from here on it refuses a mapping or drops work.
 COUNTER = 2**31
 
-value_of = njit(**INLINED)(loss_value)
+value_of = inlined(loss_value)
 
 
-@njit(inline="always", **OPTIONS)
+@inlined
 def energy_nj(params, read_i, read_w, written):
     """The model's energy, by its own operations in their order (step 6.1 of `reference`)."""
     energy = (
@@ -67,7 +66,7 @@ def energy_nj(params, read_i, read_w, written):
     return 0.00023 * energy
 
 
-@njit(inline="always", **OPTIONS)
+@inlined
 def area_of(params, l1, l2):
     """The model's area, by its own operations in their order (step 6.2 of `reference`)."""
     pes, lanes, bandwidth = float(params[PES]), float(params[LANES]), float(params[BANDWIDTH])
@@ -76,7 +75,7 @@ def area_of(params, l1, l2):
     return pes * (283 * lanes + 0.104 * l1) + 0.104 * l2 + noc
 
 
-@njit(inline="always", **OPTIONS)
+@inlined
 def power_of(params, l1, l2):
     """The model's power, by its own operations in their order (step 6.3 of `reference`)."""
     pes, lanes, bandwidth = float(params[PES]), float(params[LANES]), float(params[BANDWIDTH])
@@ -85,7 +84,7 @@ def power_of(params, l1, l2):
     return pes * (1.2223 * lanes + 0.00345 * l1) + 0.00345 * l2 + noc
 
 
-@njit(inline="always", **OPTIONS)
+@inlined
 def loss_of(params, hertz, terms, cycles, energy, l2):
     """The loss: `terms` are the objective's, for the columns of an Instance."""
     if params[OF_BUFFERS] == 0:
@@ -96,16 +95,17 @@ def loss_of(params, hertz, terms, cycles, energy, l2):
 
 def least_loss(params, hertz, terms, cycles):
     """A loss that no mapping of at least so many cycles is below: nothing read, no L2 needed."""
-    return loss_of.py_func(params, hertz, terms, cycles, energy_nj.py_func(params, 0, 0, 0), 0)
+    energy = as_kernel(energy_nj)(params, 0, 0, 0)
+    return as_kernel(loss_of)(params, hertz, terms, cycles, energy, 0)
 
 
-@njit(inline="always", **OPTIONS)
+@inlined
 def spread_loop(size, tile, pes):
     """Steps of the busiest of `pes` PEs over a loop of `size` in the best of tiles; `tile` 0: any."""
     return (size + pes - 1) // pes if tile == 0 else (size // tile + pes - 1) // pes * tile
 
 
-@njit(**OPTIONS)
+@subroutine_with_arrays
 def inner_bound(tiles, cluster, params, parallels, fixed_inner):
     """Cycles below which no cluster can do the work of outer `tiles`.
 
@@ -138,7 +138,7 @@ def inner_bound(tiles, cluster, params, parallels, fixed_inner):
     return least
 
 
-@njit(**OPTIONS)
+@kernel
 def steps_left(tiles, cluster, params, parallels, inner_parallels, fixed_inner, left):
     """Sets `left` (4) to the steps that limits leave to the busiest PE in an outer step, by the outer
     parallel dim: 0 where it cannot have so few.
@@ -160,7 +160,7 @@ def steps_left(tiles, cluster, params, parallels, inner_parallels, fixed_inner, 
         left[spatial] = most if parallels[spatial] and least <= most else 0
 
 
-@njit(**OPTIONS)
+@kernel
 def group_loss(
     tiles, cluster, inner, params, hertz, terms, parallels, choices, orders, after,
     trips, reads, delays, summary, best,
@@ -203,7 +203,7 @@ def group_loss(
     return least, least_tie
 
 
-@njit(**OPTIONS)
+@kernel
 def bound_groups(
     start, stop, params, hertz, terms, parallels, inner_parallels, fixed_inner, tiles_of, clusters,
     choices, orders, after, losses, tie_breaks,
@@ -222,7 +222,7 @@ def bound_groups(
         )  # fmt: skip
 
 
-@njit(inline="always", **OPTIONS)
+@inlined
 def read_group(group, tiles_of, clusters, tiles):
     """Sets the outer tiles of a group and returns its cluster size; `tiles_of` as in an Instance."""
     cluster = clusters[group % len(clusters)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from dse.domains.clustered.models.maestro.proof.level import (
     BANDWIDTH,
@@ -38,7 +37,7 @@ from dse.domains.clustered.models.maestro.proof.level import (
     set_level,
     sum_order,
 )
-from dse.support.jit import OPTIONS
+from dse.support.compiling import inlined, kernel, subroutine_with_arrays
 
 # The inner level that takes the fewest cycles: its cycles, parallel dim, order, tiles.
 CYCLES, PARALLEL, ORDER, TILES = range(4)
@@ -47,7 +46,7 @@ NO_CYCLES = 2**62
 """Where no inner level fits."""
 
 
-@njit(inline="always", **OPTIONS)
+@inlined
 def l1_need(tiles, params):
     """Elements of L1 that inner `tiles` need; output tiles count with their halo (step 5.2 of
     `reference`)."""
@@ -64,7 +63,7 @@ def l1_need(tiles, params):
     return 2 * (inputs + weights + outputs)
 
 
-@njit(**OPTIONS)
+@kernel
 def solve_inner(sizes, cluster, params, parallels, divisors, fixed, choices, orders, after, result):
     """Writes the inner level with the fewest cycles of all that fit in L1 into `result`; how many were tried.
 
@@ -116,7 +115,7 @@ def solve_inner(sizes, cluster, params, parallels, divisors, fixed, choices, ord
     return tried
 
 
-@njit(inline="always", **OPTIONS)
+@inlined
 def serial_steps(sizes, tile, spatial, cluster, params):
     """Steps, each on a lane, that the longest-running PE takes."""
     work = params[FILTER]
@@ -126,7 +125,7 @@ def serial_steps(sizes, tile, spatial, cluster, params):
     return work * ((sizes[spatial] // tile + cluster - 1) // cluster * tile)
 
 
-@njit(inline="always", **OPTIONS)
+@inlined
 def set_cuts(cuts, size, fixed, divisors):
     """Sets the inner tiles of a loop of `size`: how many, then which, ascending."""
     count = 0
@@ -141,7 +140,7 @@ def set_cuts(cuts, size, fixed, divisors):
     cuts[0] = count
 
 
-@njit(**OPTIONS)
+@subroutine_with_arrays
 def try_orders(
     sizes, tiles, spatial, cluster, params, choices, orders, after, trips, reads, delays, summary, result
 ):

@@ -27,6 +27,7 @@ from dse.domains.clustered.proof.choices import (
 )
 from dse.domains.clustered.space.genes import LEVELS, MAPPED_DIMS, ORDERS
 from dse.support.arrays import FloatArray, IntArray
+from dse.support.compiling import as_kernel
 from dse.support.errors import InputError
 
 COUNTER, ENOUGH_L2 = 2**31, 9_900_000
@@ -205,5 +206,5 @@ def params_of(problem: Problem, fixed_inner: IntArray) -> IntArray:
         objective_named(problem.objective).of_energy_alone,
     )
     params[level.SIZES : level.PARAMS] = [layer.loops[dim] for dim in MAPPED_DIMS]
-    params[level.SMALLEST_L1] = l1_need(np.maximum(fixed_inner, 1), params)
+    params[level.SMALLEST_L1] = as_kernel(l1_need)(np.maximum(fixed_inner, 1), params)
     return params

@@ -14,9 +14,8 @@ Dims are 0 to 3 for K, C, Y, X; sizes, tiles and halos are in output units.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from dse.support.jit import OPTIONS
+from dse.support.compiling import inlined, kernel, subroutine_with_arrays
 
 DIMS = 4
 K, C, Y, X = range(DIMS)
@@ -41,7 +40,7 @@ SITES = 3
 ) = range(12)  # fmt: skip
 
 
-@njit(inline="always", **OPTIONS)
+@inlined
 def ceil_div(value, divisor, shift):
     """The quotient rounded up; `shift` is the divisor's binary logarithm, or -1."""
     if shift >= 0:
@@ -49,31 +48,31 @@ def ceil_div(value, divisor, shift):
     return (value + divisor - 1) // divisor
 
 
-@njit(inline="always", **OPTIONS)
+@inlined
 def in_input(dim):
     """Whether the input depends on the dim."""
     return dim != K
 
 
-@njit(inline="always", **OPTIONS)
+@inlined
 def in_weights(dim, depthwise):
     """Whether the weights depend on the dim."""
     return dim == C or (dim == K and not depthwise)
 
 
-@njit(inline="always", **OPTIONS)
+@inlined
 def in_output(dim, depthwise):
     """Whether the output depends on the dim."""
     return dim >= Y or (dim == C) == depthwise
 
 
-@njit(inline="always", **OPTIONS)
+@inlined
 def halo_of(dim, params):
     """Input rows or columns that a tile needs beyond its outputs."""
     return params[HALO_Y + dim - Y] if dim >= Y else 0
 
 
-@njit(inline="always", **OPTIONS)
+@inlined
 def spatial_shares(dim, tile, halo, units, fanout, depthwise):
     """The spatial loop's factors, by state (start, last round).
 
@@ -96,7 +95,7 @@ def spatial_shares(dim, tile, halo, units, fanout, depthwise):
     return full, new, out, last_full, last_new, last_out, last_work
 
 
-@njit(inline="always", **OPTIONS)
+@inlined
 def held_tiles(sizes, tiles, spatial, fanout, params, trips):
     """What stays the same over a level's steps, less the spatial loop's share; sets `trips`.
 
@@ -126,7 +125,7 @@ def held_tiles(sizes, tiles, spatial, fanout, params, trips):
     return inputs, weights, outputs, work, steps, moves, moves_in
 
 
-@njit(**OPTIONS)
+@subroutine_with_arrays
 def set_level(sizes, tiles, spatial, fanout, params, outer, trips, reads, delays, summary):
     """Tabulates the steps of one level: its loops over `sizes` in `tiles`, `spatial` over `fanout` units.
 
@@ -184,7 +183,7 @@ def set_level(sizes, tiles, spatial, fanout, params, outer, trips, reads, delays
     return limit
 
 
-@njit(inline="always", **OPTIONS)
+@inlined
 def sum_order(order, after, spatial, trips, reads, delays, summary, step, last_step):
     """The sums of one loop order: cycles without the first step, elements read of inputs and weights.
 
@@ -220,7 +219,7 @@ def sum_order(order, after, spatial, trips, reads, delays, summary, step, last_s
     return cycles, read_i, read_w
 
 
-@njit(inline="always", **OPTIONS)
+@inlined
 def largest_case(trips, spatial, summary):
     """The most steps that MAESTRO counts at once, as one case of a level (step 3.2 of `reference`)."""
     count = max(summary[ROUNDS] - 1, 1)
@@ -230,7 +229,7 @@ def largest_case(trips, spatial, summary):
     return count
 
 
-@njit(**OPTIONS)
+@kernel
 def level_scratch():
     """Arrays for the trips, reads, delays and summary of one level."""
     return (

@@ -4,13 +4,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from dse.domains.levels.models.timeloop.proof.newton import CYCLES, ENERGY, LIMIT, STEEPEST
-from dse.support.jit import LEAN, OPTIONS
+from dse.support.compiling import kernel, subroutine
 
 
-@njit(**LEAN)
+@subroutine
 def fits_and_costs(product, row, starts, first_starts, kinds, powers, slack, steepest):
     """The loss of whole chains: energy, cycles or both multiplied, each to its power. Where a limit is
     exceeded it is inf, or grows with the power `steepest` of that, if this is not 0.
@@ -39,7 +38,7 @@ def fits_and_costs(product, row, starts, first_starts, kinds, powers, slack, ste
     return energy
 
 
-@njit(**OPTIONS)
+@kernel
 def descend(rows, offsets, coefficients, starts, first_starts, kinds, powers, chains):
     """Changes `chains` (components) one at a time to the one of least loss, until none gains; returns the
     loss, inf where they fit nowhere. `rows` (chains, terms and first visits) has factors.
@@ -62,7 +61,7 @@ def descend(rows, offsets, coefficients, starts, first_starts, kinds, powers, ch
     return fits_and_costs(product, rows[chains[last]], starts, first_starts, kinds, powers, slack, 0.0)
 
 
-@njit(**OPTIONS)
+@kernel
 def enumerate_chains(
     rows, offsets, over, coefficients, starts, first_starts, kinds, powers, rest, room, limit, found, losses
 ):

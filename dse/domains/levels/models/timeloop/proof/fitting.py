@@ -8,12 +8,11 @@ is at least `sum over t of c_t x_t prod over others of least_t`: above what the 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from dse.support.jit import LEAN, OPTIONS
+from dse.support.compiling import kernel, subroutine
 
 
-@njit(**OPTIONS)
+@kernel
 def keep_fitting(table, offsets, lines, most, left):
     """Clears `left` (chains) of those that exceed `most` (groups), until none does; whether each component
     has one left. `lines` are `dse.domains.levels.models.timeloop.proof.room.Lines`.
@@ -54,7 +53,7 @@ def keep_fitting(table, offsets, lines, most, left):
     return True
 
 
-@njit(**LEAN)
+@subroutine
 def fill_ranges(table, offsets, rows, left, least, range_):
     """Writes the least of each component's terms, and how far its most is above; whether all have a chain."""
     for part in range(len(offsets) - 1):
@@ -70,7 +69,7 @@ def fill_ranges(table, offsets, rows, left, least, range_):
     return True
 
 
-@njit(**OPTIONS)
+@kernel
 def relate(table, offsets, lines, most, constants, rests):
     """Relates terms to what is left of `most` (groups) beside the terms that are the same for all chains.
 
@@ -101,7 +100,7 @@ NOTHING = -2400.0
 """The logarithm of a term that is none."""
 
 
-@njit(**OPTIONS)
+@kernel
 def least_cycles(base, weights, constants, rests, most):
     """The least `x` with `sum over g of w_g log((x - c_g) / r_g) >= base`, or just below; at most `most`."""
     low, high = constants.max(), most

@@ -4,12 +4,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from dse.support.jit import OPTIONS
+from dse.support.compiling import kernel
 
 
-@njit(**OPTIONS)
+@kernel
 def sums_meet(moves, base, needs_another):
     """Whether the motion of one of a chain's loops is its `base` and the motions of some of its others.
 

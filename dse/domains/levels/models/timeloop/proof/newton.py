@@ -9,19 +9,16 @@ Largest and penalty are blended over a distance `smooth`, so that there are seco
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from dse.support.jit import LEAN, OPTIONS
+from dse.support.compiling import subroutine, subroutine_with_arrays
 
 ENERGY, CYCLES, LIMIT = range(3)
 STEEPEST = 8.0
 """The largest weight of a limit: loss per size, both as logarithms."""
 STEPS = 30
-INNER = {**OPTIONS, "cache": False}
-"""Options of a kernel that makes arrays, and that only others call."""
 
 
-@njit(**LEAN)
+@subroutine
 def tangent(z, coefficients, starts, kinds, powers, smooth, shares, weights, gradient, levels):
     """Writes the gradient at `z`, with the groups' weights and levels and the terms' shares; returns the
     blended value, and that of the tangent at 0.
@@ -72,7 +69,7 @@ def tangent(z, coefficients, starts, kinds, powers, smooth, shares, weights, gra
     return value, base
 
 
-@njit(**INNER)
+@subroutine_with_arrays
 def mix(table, rows, coefficients, starts, kinds, powers, smooth, z, atoms, mixed, counts):
     """Weighs the chains that are mixed by Newton's method: each step moves weight between the heaviest of a
     component and its others. Writes `z`.
@@ -171,7 +168,7 @@ def mix(table, rows, coefficients, starts, kinds, powers, smooth, z, atoms, mixe
             mixed[part, int(drop[part])] = max(mixed[part, int(drop[part])], 0.0)
 
 
-@njit(**LEAN)
+@subroutine
 def fill_means(moves, means, free, starts, shares):
     """Writes by how much each move moves every group."""
     for one in range(free):
@@ -182,7 +179,7 @@ def fill_means(moves, means, free, starts, shares):
             means[one, group] = mean
 
 
-@njit(**LEAN)
+@subroutine
 def solve(moves, means, slope, starts, kinds, powers, smooth, shares, weights, bend, step, free):
     """Writes the Newton step: the second derivatives of the blended value with a small ridge, eliminated."""
     for one in range(free):

@@ -4,12 +4,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from dse.support.jit import OPTIONS
+from dse.support.compiling import kernel
 
 
-@njit(**OPTIONS)
+@kernel
 def write_orders(rows, first_loop, first_place, orders, starts, picks, innermost, allowed, every):
     """The rows (n, columns) once for each order of a level that differs in a loop that runs more than once,
     those of the first order first. `rows` have the level's factors from column `first_loop`, and its order is

@@ -13,10 +13,9 @@ mapping that uses the chain exceeds the bound.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from dse.domains.levels.models.timeloop.proof.newton import mix, tangent
-from dse.support.jit import LEAN, OPTIONS
+from dse.support.compiling import kernel, subroutine
 
 MAX_ATOMS = 24
 MAX_LOG = 600.0
@@ -29,7 +28,7 @@ CLOSE_ENOUGH, PATIENCE = 1e-3, 2
 """It stands still where it has not grown by so much in so many rounds."""
 
 
-@njit(**OPTIONS)
+@kernel
 def gather(columns, places, chains, found):
     """Writes these chains of these columns: what `columns[places][:, chains]` is, in less time."""
     for row in range(len(places)):
@@ -38,7 +37,7 @@ def gather(columns, places, chains, found):
             found[row, number] = column[chains[number]]
 
 
-@njit(**OPTIONS)
+@kernel
 def draw_lines(table, offsets, visited, factors, taken, sizes, spreads, widest, rows, coefficients):
     """Bounds terms with a first visit by powers, written after all other rows of the table; `rows` (terms)
     and their coefficients are then these.
@@ -70,7 +69,7 @@ def draw_lines(table, offsets, visited, factors, taken, sizes, spreads, widest, 
         coefficients[visited[first]] = start + (1.0 - slope) * sizes[first]
 
 
-@njit(**LEAN)
+@subroutine
 def line_below(least, most, whole, taken):
     """Start and slope of the line below `log(whole e^u - taken)` for `u` from `least` to `most`."""
     here, there = whole * np.exp(least) - taken, whole * np.exp(most) - taken
@@ -83,7 +82,7 @@ def line_below(least, most, whole, taken):
     return np.log(here) - slope * least, slope
 
 
-@njit(**OPTIONS)
+@kernel
 def relax(
     table, rows, offsets, coefficients, starts, kinds, powers, z, atoms, mixed, counts, rounds, target,
     over, weights,
@@ -145,7 +144,7 @@ def relax(
     return bound
 
 
-@njit(**LEAN)
+@subroutine
 def add_atom(atoms, mixed, counts, part, chain):
     """Adds a chain to those that a component mixes, with no weight yet; the lightest makes room. Whether it
     was not among them.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from numba import njit
-
 from dse.domains.clustered.models.loopnest.params import (
     DEPTHWISE,
     FILTER,
@@ -38,7 +36,7 @@ from dse.domains.clustered.models.loopnest.proof.boxes.dominance import trim
 from dse.domains.clustered.models.loopnest.proof.boxes.fitting import HIGH, LEAST, LOW, MOST, cut_off
 from dse.domains.clustered.models.loopnest.proof.boxes.inner import AT_L2, CASES, TO_PES, bound_inner
 from dse.domains.clustered.models.loopnest.proof.boxes.outer import bound_outer
-from dse.support.jit import INLINED, LEAN
+from dse.support.compiling import inlined, subroutine
 from dse.support.numerics.losses import loss_value
 
 K, C, Y, X = range(4)
@@ -53,10 +51,10 @@ LEAST_CYCLES, LINK_CYCLES, ENDS, STEADY_CYCLES, AT_LAST = 2, 3, 4, 5, 6
 CASE_COLUMNS = 7
 MOST_WORK = 4
 
-value_of = njit(**INLINED)(loss_value)
+value_of = inlined(loss_value)
 
 
-@njit(**LEAN)
+@subroutine
 def loss_of(params, constants, terms, cycles, to_pes, at_l2, at_dram):
     """The loss, by the model's own operations in their order."""
     macs = float(params[LAYER_MACS])
@@ -70,19 +68,19 @@ def loss_of(params, constants, terms, cycles, to_pes, at_l2, at_dram):
     return value_of(terms, (cycles / constants[HERTZ], energy))
 
 
-@njit(**LEAN)
+@subroutine
 def cycles_of(amount, rate):
     """Whole cycles for an amount at a rate."""
     return (amount + rate - 1) // rate
 
 
-@njit(**INLINED)
+@inlined
 def window_of(indices, dim, params):
     """Input rows or columns of so many outputs; channels as they are."""
     return indices * params[PITCHES + dim - Y] + params[OVERLAPS + dim - Y] if dim >= Y else indices
 
 
-@njit(**LEAN)
+@subroutine
 def boxes_of(dims, params, column):
     """What inputs, weights and outputs of so many indices of each dim take of L2 and its link."""
     inputs, weights, outputs = params[LINK_INPUT], params[LINK_WEIGHTS], params[LINK_OUTPUT]
@@ -97,7 +95,7 @@ def boxes_of(dims, params, column):
     return inputs, weights, outputs
 
 
-@njit(**LEAN)
+@subroutine
 def measure(box, choice, params, dims, shares):
     """Measures all dims of a box; `choice` has the cluster size and the parallel dims."""
     cluster, outer, inner = choice[0], choice[1], choice[2]
@@ -111,7 +109,7 @@ def measure(box, choice, params, dims, shares):
         )  # fmt: skip
 
 
-@njit(**LEAN)
+@subroutine
 def bound_box(
     box, choice, params, sizes, constants, terms, orders, order_table, dims, shares, fills, cases, known,
     counts, starts,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from dse.domains.clustered.models.loopnest.params import PES, SIZES
 from dse.domains.clustered.models.loopnest.proof.boxes.box import bound_box
@@ -11,13 +10,13 @@ from dse.domains.clustered.models.loopnest.proof.boxes.dims import quotient
 from dse.domains.clustered.models.loopnest.proof.boxes.fitting import HIGH, LEAST, LOW, MOST
 from dse.domains.clustered.models.loopnest.proof.boxes.links import span_decided
 from dse.domains.clustered.models.loopnest.proof.boxes.parts import small
-from dse.support.jit import LEAN
+from dse.support.compiling import subroutine
 
 # A half that does not rise at all counts as one that rises by this share of its bound.
 LEAST_RISE = 1e-7
 
 
-@njit(**LEAN)
+@subroutine
 def middle(box, dim, level, choice, params):
     """The last tile of the lower half of a box's interval."""
     if level == 1:
@@ -38,7 +37,7 @@ def middle(box, dim, level, choice, params):
     return half
 
 
-@njit(**LEAN)
+@subroutine
 def halve(boxes, source, target, dim, level, half):
     """Writes the lower and the upper half of a box to `target` and the place after it."""
     for each in range(4):
@@ -55,7 +54,7 @@ def halve(boxes, source, target, dim, level, half):
         boxes[target + 1, dim, LOW] = max(boxes[target + 1, dim, LOW], half + 1)
 
 
-@njit(**LEAN)
+@subroutine
 def open_at(box, dim, level, undecided, choice, params):
     """Whether a box can be split there; where outer steps are `undecided`, by them alone."""
     if level == 1:
@@ -63,7 +62,7 @@ def open_at(box, dim, level, undecided, choice, params):
     return box[dim, LOW] < box[dim, HIGH] and not (undecided and span_decided(box, dim, choice, params))
 
 
-@njit(**LEAN)
+@subroutine
 def undecided_tiles(box, choice, params):
     """How many choices of outer tiles a box has of dims whose outer steps are not decided; 1 if all are."""
     found = 1.0
@@ -73,7 +72,7 @@ def undecided_tiles(box, choice, params):
     return found
 
 
-@njit(**LEAN)
+@subroutine
 def widest(box, undecided, choice, params):
     """The dim and the level (0 outer, 1 inner) where a box is widest; dim -1 if it is a point."""
     found, level, most = -1, 0, 0.0
@@ -95,7 +94,7 @@ def widest(box, undecided, choice, params):
     return found, level
 
 
-@njit(**LEAN)
+@subroutine
 def branch(
     boxes, at, known_bound, to_beat, outer_first, choice, params, sizes, constants, terms, orders,
     order_table, dims, shares, fills, cases, known_outer, counts, starts,

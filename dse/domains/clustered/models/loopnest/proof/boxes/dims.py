@@ -6,9 +6,7 @@ tiles of the box that have the fewest steps, the fewest pieces or the smallest f
 
 from __future__ import annotations
 
-from numba import njit
-
-from dse.support.jit import LEAN
+from dse.support.compiling import subroutine
 
 # Outer steps; indices of the first and of the last one; inner steps of all outer ones; PEs at work in all
 # steps, in the first inner step of each outer one, and in the very first step.
@@ -26,13 +24,13 @@ MOVES, IF_MOVES, AGAIN, BEYOND, ALIKE = range(5)
 SHARES = 5
 
 
-@njit(**LEAN)
+@subroutine
 def quotient(amount, by):
     """The quotient, rounded up."""
     return -int(-amount // by)
 
 
-@njit(**LEAN)
+@subroutine
 def busiest(extent, least, most, places):
     """Indices that the first PE of a cluster with so many goes through, at least."""
     if places == 1:
@@ -44,7 +42,7 @@ def busiest(extent, least, most, places):
     return max(found, (quotient(extent, most * places) - 1) * least + 1)
 
 
-@njit(**LEAN)
+@subroutine
 def measure_box(dims, shares, dim, size, low, high, least, most, clusters, places, pitch, overlap):
     """Fills the columns and the shares of a dim; `clusters` and `places` are 1 where it is not parallel."""
     steps, most_steps = quotient(size, high * clusters), quotient(size, low * clusters)
@@ -130,7 +128,7 @@ def measure_box(dims, shares, dim, size, low, high, least, most, clusters, place
     )
 
 
-@njit(**LEAN)
+@subroutine
 def loaded_again(size, low, high, least, most, clusters, places, steps, most_steps, inner, most_inner):
     """The share that has to be loaded again as a loop goes back: less than 1 where PEs stand idle at its end.
 

@@ -11,7 +11,6 @@ with neither negative: they rise with A and fall with E and F. Smaller tiles tak
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from dse.domains.clustered.models.loopnest.extents import MAX_RUNS, OUTER_STEPS, TABLE_COLUMNS, measure
 from dse.domains.clustered.models.loopnest.params import END_REAL, FIRST_REAL, OVERLAPS, PITCHES, SIZES
@@ -35,7 +34,7 @@ from dse.domains.clustered.models.loopnest.traffic import (
     add_up,
     real_windows,
 )
-from dse.support.jit import LEAN, OPTIONS
+from dse.support.compiling import kernel, subroutine
 
 # Eight figures of each of the four kinds of sums of a dim, and three of DRAM: a pair with less is no worse.
 OF_A_KIND, AT_DRAM = 8, 32
@@ -44,7 +43,7 @@ KEPT = 6
 """Undominated pairs that a pair is set beside: of the same inner and of the same outer tile."""
 
 
-@njit(**LEAN)
+@subroutine
 def set_figures(figures, tables, sums, params, dim):
     """Writes what is compared of a pair that has been measured."""
     overlaps = params[OVERLAPS] + params[OVERLAPS + 1] > 0
@@ -69,7 +68,7 @@ def set_figures(figures, tables, sums, params, dim):
         figures[AT_DRAM], figures[AT_DRAM + 1], figures[AT_DRAM + 2] = rows, -stay, -back
 
 
-@njit(**LEAN)
+@subroutine
 def dominated(figures, kept, count):
     """Whether one of some pairs has no figure that is greater."""
     for index in range(count):
@@ -83,7 +82,7 @@ def dominated(figures, kept, count):
     return False
 
 
-@njit(**OPTIONS)
+@kernel
 def count_undominated(params, dim, across, places, counts):
     """Fills `counts` (size + 1, size + 1): of outer tiles up to the row and inner ones up to the column, how
     many pairs are not dominated.
@@ -119,14 +118,14 @@ def count_undominated(params, dim, across, places, counts):
             counts[tile, inner] = counts[tile - 1, inner] + in_row
 
 
-@njit(**LEAN)
+@subroutine
 def within(counts, start, width, low, high, least, most):
     """How many pairs are not dominated, of outer tiles from `low` to `high` and inner ones from `least`."""
     above, below = start + high * width, start + (low - 1) * width
     return counts[above + most] - counts[above + least - 1] - counts[below + most] + counts[below + least - 1]
 
 
-@njit(**LEAN)
+@subroutine
 def trim(box, dim, counts, start, width):
     """Takes tiles off an interval's ends that are in dominated pairs only; False if none are left."""
     low, high, least, most = box[dim, LOW], box[dim, HIGH], box[dim, LEAST], box[dim, MOST]

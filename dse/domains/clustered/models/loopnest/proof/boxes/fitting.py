@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from numba import njit
-
 from dse.domains.clustered.models.loopnest.params import (
     DEPTHWISE,
     LINK_INPUT,
@@ -13,14 +11,14 @@ from dse.domains.clustered.models.loopnest.params import (
     PITCHES,
     SIZES,
 )
-from dse.support.jit import LEAN
+from dse.support.compiling import subroutine
 
 K, C, Y, X = range(4)
 # A box: the least and the most of the outer and of the inner tiles of a dim.
 LOW, HIGH, LEAST, MOST = range(4)
 
 
-@njit(**LEAN)
+@subroutine
 def elements(first, second, third, fourth, params, each):
     """What inputs, weights and outputs of so many indices of K, C, Y and X take together.
 
@@ -33,7 +31,7 @@ def elements(first, second, third, fourth, params, each):
     return inputs + params[each + 1] * first * second + outputs
 
 
-@njit(**LEAN)
+@subroutine
 def with_one(dim, indices, others, params, each):
     """`elements` of `others` (4), but for one dim."""
     return elements(
@@ -46,7 +44,7 @@ def with_one(dim, indices, others, params, each):
     )
 
 
-@njit(**LEAN)
+@subroutine
 def largest(dim, others, params, capacity, each):
     """The most indices of a dim that fit twice in a buffer beside the least of the others; 0 if none do."""
     # Elements rise by as much with each index.
@@ -58,7 +56,7 @@ def largest(dim, others, params, capacity, each):
     return 0 if room < more else room // more
 
 
-@njit(**LEAN)
+@subroutine
 def cut_off(box, choice, params, sizes, least):
     """Cuts tiles off that fit in no mapping of the box; False if none are left. `least` (4) is to work in."""
     for dim in range(4):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from dse.domains.clustered.models.loopnest.params import (
     DEPTHWISE,
@@ -29,7 +28,7 @@ from dse.domains.clustered.models.loopnest.proof.boxes.dims import (
     ROWS,
     STEPS,
 )
-from dse.support.jit import LEAN
+from dse.support.compiling import subroutine
 
 K, C, Y, X = range(4)
 TO_PES, AT_L2 = range(2)
@@ -37,19 +36,19 @@ NOTHING = 4
 CASES = 4
 
 
-@njit(**LEAN)
+@subroutine
 def least_words(amount):
     """The least whole number that is no less than an amount, whatever its last bits."""
     return int(np.ceil(amount * (1.0 - 1e-12)))
 
 
-@njit(**LEAN)
+@subroutine
 def often(once, some, every, again, in_some, in_every):
     """How often words are moved: once; `some` times where a loop of theirs moves inside; `every` time."""
     return once + again * (in_some * max(0.0, some - once) + in_every * max(0.0, every - max(once, some)))
 
 
-@njit(**LEAN)
+@subroutine
 def bound_inner(dims, shares, params, cases):
     """Fills `cases` (4, 2) with the fewest words to and from PEs, and at L2; returns how many there are."""
     depthwise, channels = params[DEPTHWISE] == 1, params[SIZES + C]

@@ -9,7 +9,6 @@ of the next need, whichever is longest: `outer(i) = max(time(i) + noc_latency, l
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from dse.domains.clustered.models.loopnest.contents import OUTER_COLUMNS, OUTER_ROWS
 from dse.domains.clustered.models.loopnest.extents import (
@@ -48,7 +47,7 @@ from dse.domains.clustered.models.loopnest.timing import (
     MAX_GROUPS,
     cycles_of,
 )
-from dse.support.jit import LEAN, OPTIONS
+from dse.support.compiling import subroutine, subroutine_with_arrays
 
 K, C, Y = range(3)
 # Of a dim in an outer step: rows, columns or indices that it needs, and those that its first inner step needs
@@ -56,7 +55,7 @@ K, C, Y = range(3)
 WHOLE, AT_FIRST, INDICES, INDICES_AT_FIRST = range(4)
 
 
-@njit(**{**OPTIONS, "cache": False})
+@subroutine_with_arrays
 def link_scratch():
     """The arrays that `steady_cycles` works in."""
     return (
@@ -74,14 +73,14 @@ def link_scratch():
     )
 
 
-@njit(**LEAN)
+@subroutine
 def span_decided(box, dim, choice, params):
     """Whether the outer steps of a dim are the same for all tiles of a box: of one tile, or one step."""
     across = params[PES] // choice[0] if dim == choice[1] else 1
     return box[dim, LOW] == box[dim, HIGH] or box[dim, LOW] * across >= params[SIZES + dim]
 
 
-@njit(**LEAN)
+@subroutine
 def link_decided(box, choice, params):
     """Whether all tiles of a box have the same outer steps."""
     decided = True
@@ -90,7 +89,7 @@ def link_decided(box, choice, params):
     return decided
 
 
-@njit(**LEAN)
+@subroutine
 def steady_cycles(box, choice, params, orders, order_table, dims, scratch):
     """Cycles between the first and the last words of a box whose outer steps are decided, at least.
 
@@ -138,7 +137,7 @@ def steady_cycles(box, choice, params, orders, order_table, dims, scratch):
     return least + at_last - cycles_of(with_more, params[NOC]), at_last
 
 
-@njit(**LEAN)
+@subroutine
 def set_needs(tables, needs, dim, across, places, tiles):
     """Fills what a dim's outer steps of both kinds need, and the most of it that is there at first.
 
@@ -156,7 +155,7 @@ def set_needs(tables, needs, dim, across, places, tiles):
         needs[dim, kind, INDICES], needs[dim, kind, INDICES_AT_FIRST] = length, first
 
 
-@njit(**LEAN)
+@subroutine
 def words_inside(needs, kinds, moving, params):
     """Words over the NoC in the inner steps of an outer step after the first, and as the outer loop advances.
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from numba import njit
-
 from dse.domains.clustered.models.loopnest.params import (
     DEPTHWISE,
     END_REAL,
@@ -16,13 +14,13 @@ from dse.domains.clustered.models.loopnest.params import (
     SIZES,
 )
 from dse.domains.clustered.models.loopnest.proof.boxes.dims import OUTER_STEPS, SPAN
-from dse.support.jit import LEAN
+from dse.support.compiling import subroutine
 
 K, C, Y, X = range(4)
 REAL, PADDED = range(2)
 
 
-@njit(**LEAN)
+@subroutine
 def lost_to_padding(size, pitch, overlap, first, end):
     """The most rows of padding among those that neighbouring outer steps share, added up."""
     lost = 0
@@ -39,7 +37,7 @@ def lost_to_padding(size, pitch, overlap, first, end):
     return lost
 
 
-@njit(**LEAN)
+@subroutine
 def set_fills(dims, params, fills):
     """Fills `fills` (2, 4, 3): by dim, of the inputs that are real and of all, what all outer steps need,
     what stays as the loop advances, and as it goes back.
@@ -68,7 +66,7 @@ def set_fills(dims, params, fills):
             fills[kind, dim, 0], fills[kind, dim, 1], fills[kind, dim, 2] = rows + stay, stay, back
 
 
-@njit(**LEAN)
+@subroutine
 def new_inputs(fills, kind, order):
     """Inputs that enter L2 in an outer order."""
     everything, stay, inside = 1, 0, 1
@@ -80,7 +78,7 @@ def new_inputs(fills, kind, order):
     return everything - stay
 
 
-@njit(**LEAN)
+@subroutine
 def bound_outer(dims, params, orders, order_table, fills):
     """The fewest words of DRAM and the fewest of its link, over the outer orders that differ.
 

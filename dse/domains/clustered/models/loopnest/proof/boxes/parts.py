@@ -14,8 +14,6 @@ rows, where intervals are multiplied. A box of one pair has its words exactly.
 
 from __future__ import annotations
 
-from numba import njit
-
 from dse.domains.clustered.models.loopnest.extents import EXTENT, measure
 from dse.domains.clustered.models.loopnest.params import OVERLAPS, PES, PITCHES, SIZES
 from dse.domains.clustered.models.loopnest.proof.boxes.dominance import within
@@ -34,7 +32,7 @@ from dse.domains.clustered.models.loopnest.traffic import (
     add_up,
     over_kinds,
 )
-from dse.support.jit import LEAN
+from dse.support.compiling import subroutine
 
 C, Y = 1, 2
 # What is summed: a tensor's own indices, or rows; one a step; one a PE; outputs.
@@ -51,7 +49,7 @@ LARGEST_BOX = 256
 MEMORY, KEY = 1024, 6
 
 
-@njit(**LEAN)
+@subroutine
 def least_parts(row, tables, runs, sums, params, box, dim, across, places, counts, start):
     """Fills a dim's row with the least of all pairs of tiles of the box that are not dominated."""
     size = params[SIZES + dim]
@@ -86,13 +84,13 @@ def least_parts(row, tables, runs, sums, params, box, dim, across, places, count
                 widen(row, at + RETURNED, returned)
 
 
-@njit(**LEAN)
+@subroutine
 def widen(row, column, value):
     """Widens the interval at a column to a value."""
     row[column], row[column + 1] = min(row[column], value), max(row[column + 1], value)
 
 
-@njit(**LEAN)
+@subroutine
 def small(box):
     """Whether all dims of a box have few pairs of tiles."""
     for dim in range(4):
@@ -102,7 +100,7 @@ def small(box):
     return True
 
 
-@njit(**LEAN)
+@subroutine
 def recall(keys, rows, places_of, tables, runs, sums, params, box, choice, counts, starts):
     """Sees to it that each dim of a box has its row in `rows` (4, MEMORY, ROW), at `places_of` (4)."""
     clusters = params[PES] // choice[0]
@@ -126,7 +124,7 @@ def recall(keys, rows, places_of, tables, runs, sums, params, box, choice, count
         )
 
 
-@njit(**LEAN)
+@subroutine
 def inner_words(rows, places_of, kinds, order):
     """Words that the inner steps of a small box need anew, at least, in an order of loops."""
     words, differ = 1.0, 0.0
@@ -138,7 +136,7 @@ def inner_words(rows, places_of, kinds, order):
     return differ
 
 
-@njit(**LEAN)
+@subroutine
 def outer_words(rows, places_of, kinds, order):
     """Words that a small box adds as its outer loop advances, at least, in an order of its loops."""
     low = high = 1.0
@@ -157,7 +155,7 @@ def outer_words(rows, places_of, kinds, order):
     return low
 
 
-@njit(**LEAN)
+@subroutine
 def times(low, high, other_low, other_high):
     """The product of two intervals."""
     first, second = low * other_low, low * other_high

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from dse.domains.clustered.mapping import (
     CLUSTER,
@@ -68,10 +67,10 @@ from dse.domains.clustered.models.loopnest.totals import (
     count_l1,
 )
 from dse.domains.clustered.models.loopnest.traffic import SUM_COLUMNS, SUM_KINDS
-from dse.support.jit import LEAN, OPTIONS
+from dse.support.compiling import subroutine, subroutine_with_arrays
 
 
-@njit(**{**OPTIONS, "cache": False})
+@subroutine_with_arrays
 def point_scratch():
     """The arrays that `price_point` works in."""
     return (
@@ -92,7 +91,7 @@ def point_scratch():
     )
 
 
-@njit(**LEAN)
+@subroutine
 def set_row(row, box, choice):
     """Writes tiles, cluster size and parallel dims into a row of a MappingBatch."""
     for dim in range(4):
@@ -100,7 +99,7 @@ def set_row(row, box, choice):
     row[OUTER_PARALLEL], row[INNER_PARALLEL], row[CLUSTER] = choice[1], choice[2], choice[0]
 
 
-@njit(**LEAN)
+@subroutine
 def set_least_times(tables, params, times):
     """Writes the time of each kind of outer step, but for its last transition, if the NoC never waits."""
     for kinds in range(16):
@@ -114,7 +113,7 @@ def set_least_times(tables, params, times):
         times[kinds, COMPUTE], times[kinds, KNOWN] = compute, 1
 
 
-@njit(**{**OPTIONS, "cache": False})
+@subroutine_with_arrays
 def price_point(
     box, choice, params, known, sizes, constants, terms, timed, orders, order_table, dims, cases, rows,
     integers, floats, reasons, details, scratch, best, row_of_best,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from dse.domains.clustered.mapping import (
     COLUMNS,
@@ -24,7 +23,7 @@ from dse.domains.clustered.models.loopnest.proof.boxes.point import point_scratc
 from dse.domains.clustered.models.loopnest.proof.boxes.small import bound_further, small_scratch
 from dse.domains.clustered.models.loopnest.proof.boxes.transitions import transition_scratch
 from dse.domains.clustered.models.loopnest.totals import COUNT_COLUMNS
-from dse.support.jit import LEAN, OPTIONS
+from dse.support.compiling import kernel, subroutine
 from dse.support.numerics.losses import PLACE
 
 DEPTH = 1024
@@ -35,7 +34,7 @@ BOUNDED, PRICED = range(2)
 DONE = 2
 
 
-@njit(**LEAN)
+@subroutine
 def read_group(number, sizes, clusters, parallels, classes, box, choice):
     """Sets a group's box and choice; False if it is the same as another one."""
     inner = number % parallels[1, 0]
@@ -56,7 +55,7 @@ def read_group(number, sizes, clusters, parallels, classes, box, choice):
     return not alone and not (sizes[3] == 1 and has_mirror(box, choice))
 
 
-@njit(**LEAN)
+@subroutine
 def has_mirror(box, choice):
     """Whether the group with Y and X in each other's place comes first, where they cost the same."""
     if box[Y, LOW] != box[X, LOW]:
@@ -67,7 +66,7 @@ def has_mirror(box, choice):
     return choice[2] == X
 
 
-@njit(**OPTIONS)
+@kernel
 def bound_groups(
     start,
     stop,
@@ -116,7 +115,7 @@ def bound_groups(
             )
 
 
-@njit(**OPTIONS)
+@kernel
 def search_groups(
     numbers, losses, params, known, sizes, constants, terms, clusters, parallels, classes, orders,
     order_table, counts, starts, best, row_of_best, done,

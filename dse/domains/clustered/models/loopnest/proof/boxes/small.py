@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from dse.domains.clustered.models.loopnest.extents import MAX_RUNS, TABLE_COLUMNS
 from dse.domains.clustered.models.loopnest.params import (
@@ -48,7 +47,7 @@ from dse.domains.clustered.models.loopnest.proof.boxes.parts import (
 )
 from dse.domains.clustered.models.loopnest.proof.boxes.transitions import between_steps
 from dse.domains.clustered.models.loopnest.traffic import SUM_COLUMNS, SUM_KINDS
-from dse.support.jit import LEAN, OPTIONS
+from dse.support.compiling import subroutine, subroutine_with_arrays
 
 C, K, Y = 1, 0, 2
 # A tensor and who it is counted for: L2 or the PEs.
@@ -56,7 +55,7 @@ L2_IN, PE_IN, L2_W, PE_W, L2_UP, PE_UP = range(6)
 FLOWS = 6
 
 
-@njit(**{**OPTIONS, "cache": False})
+@subroutine_with_arrays
 def small_scratch(params):
     """The arrays that `bound_small` works in."""
     kinds = np.empty((FLOWS, 4), np.int64)
@@ -82,7 +81,7 @@ def small_scratch(params):
     )
 
 
-@njit(**LEAN)
+@subroutine
 def bound_further(
     box, choice, params, constants, terms, orders, order_table, dims, cases, dram, timed, to_beat, parts,
     links, counts, starts,
@@ -114,7 +113,7 @@ def bound_further(
     return further
 
 
-@njit(**LEAN)
+@subroutine
 def bound_small(
     box, choice, params, constants, terms, orders, order_table, dims, cases, dram, scratch, counts, starts
 ):

@@ -11,7 +11,6 @@ the link takes longer: `sum of c(i) + sum over loops of max(0, link / offchip_ba
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from dse.domains.clustered.models.loopnest.params import (
     DEPTHWISE,
@@ -29,7 +28,7 @@ from dse.domains.clustered.models.loopnest.params import (
 )
 from dse.domains.clustered.models.loopnest.proof.boxes.dims import quotient
 from dse.domains.clustered.models.loopnest.proof.boxes.fitting import HIGH, LEAST, LOW
-from dse.support.jit import LEAN, OPTIONS
+from dse.support.compiling import subroutine, subroutine_with_arrays
 
 K, C, Y, X = range(4)
 # Of a dim: outer steps, at least and at most; its size; indices of all steps but one, of the first and of the
@@ -40,19 +39,19 @@ DONE, DONE_ON, DONE_LAST, DONE_MOST, DONE_ON_MOST, DONE_LAST_MOST = range(6, 12)
 SIDES = 12
 
 
-@njit(**{**OPTIONS, "cache": False})
+@subroutine_with_arrays
 def transition_scratch():
     """The arrays that `between_steps` works in: sides of each dim, and sums by the set of loops outside."""
     return np.zeros((4, SIDES)), np.zeros((16, 2)), np.zeros(2)
 
 
-@njit(**LEAN)
+@subroutine
 def at_work(extent, least, places):
     """Indices that the busiest of some PEs goes through, at least, with inner tiles of `least` or more."""
     return max(quotient(extent, places), min(least, extent)) if places > 1 else extent
 
 
-@njit(**LEAN)
+@subroutine
 def set_sides(box, choice, params, sides):
     """Fills `sides` (4, SIDES) for all tiles of a box."""
     for dim in range(4):
@@ -85,13 +84,13 @@ def set_sides(box, choice, params, sides):
         side[DONE_MOST] = side[DONE_ON_MOST] + of_last_most
 
 
-@njit(**LEAN)
+@subroutine
 def outside(outer, dim):
     """Whether a dim is among the loops outside."""
     return outer >> dim & 1 == 1
 
 
-@njit(**LEAN)
+@subroutine
 def held_words(outer, loop, first_dim, sides, params):
     """Inputs (`first_dim` C) or weights (K) that enter L2 as a loop advances with a set of others outside.
 
@@ -124,7 +123,7 @@ def held_words(outer, loop, first_dim, sides, params):
     return words * again
 
 
-@njit(**LEAN)
+@subroutine
 def output_words(outer, loop, sides, params):
     """Outputs and sums that leave L2 or come back as a loop advances with a set of others outside."""
     reduced, moves = params[DEPTHWISE] == 0, False
@@ -150,7 +149,7 @@ def output_words(outer, loop, sides, params):
     return up + down if moves else 0.0
 
 
-@njit(**LEAN)
+@subroutine
 def add_advances(outer, loop, sides, params, found):
     """Writes to `found` (2) how much longer the link takes than work as a loop advances, and the longer."""
     link = params[LINK_INPUT] * held_words(outer, loop, C, sides, params)
@@ -172,7 +171,7 @@ def add_advances(outer, loop, sides, params, found):
     found[1] = max(link, least + fewest * params[LATENCY])
 
 
-@njit(**LEAN)
+@subroutine
 def between_steps(box, choice, params, scratch):
     """Cycles from the first outer step's start to the last one's end, at least, in the best outer order."""
     sides, sums, found = scratch

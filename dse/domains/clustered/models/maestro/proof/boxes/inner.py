@@ -7,8 +7,6 @@ an outer tile takes the cycles that MAESTRO counts for its parallel loop, with a
 
 from __future__ import annotations
 
-from numba import njit
-
 from dse.domains.clustered.models.maestro.loop_table import edge_units
 from dse.domains.clustered.models.maestro.proof.boxes.outer import HIGH, LOW
 from dse.domains.clustered.models.maestro.proof.boxes.spread import (
@@ -34,10 +32,10 @@ from dse.domains.clustered.models.maestro.proof.level import (
     in_output,
     in_weights,
 )
-from dse.support.jit import LEAN
+from dse.support.compiling import subroutine
 
 
-@njit(**LEAN)
+@subroutine
 def box_cycles(box, cluster, spatial, least, parallels, smallest, params):
     """Cycles that the busiest PE has at least, in any mapping of a box, that none of them is below, and that
     no outer step of whole tiles is below.
@@ -78,13 +76,13 @@ def box_cycles(box, cluster, spatial, least, parallels, smallest, params):
     return max(serial, lanes), max(fewest, lanes), shortest
 
 
-@njit(**LEAN)
+@subroutine
 def in_whole(size, low, high):
     """Steps that are in whole tiles, with one of some tiles."""
     return size // low * low if low == high else max(size // high * low, size - high + 1)
 
 
-@njit(**LEAN)
+@subroutine
 def fewest_counted(extent, pes):
     """Steps that MAESTRO counts at least for the busiest of `pes` over whole outer tiles of `extent` in all.
 
@@ -93,7 +91,7 @@ def fewest_counted(extent, pes):
     return extent if pes == 1 else pieces(extent, pes + 1)
 
 
-@njit(**LEAN)
+@subroutine
 def first_data(box, cluster, inner, smallest, params):
     """Cycles until the first data of an outer step are in, of any inner tiles with this parallel dim."""
     depthwise = params[DEPTHWISE] == 1
@@ -111,7 +109,7 @@ def first_data(box, cluster, inner, smallest, params):
     return params[LATENCY] - 1 + ceil_div(inputs + weights, params[BANDWIDTH], params[SHIFT])
 
 
-@njit(**LEAN)
+@subroutine
 def all_lanes(params):
     """Cycles of the layer on all lanes."""
     work = params[FILTER]
@@ -120,13 +118,13 @@ def all_lanes(params):
     return pieces(work, params[PES] * params[LANES])
 
 
-@njit(**LEAN)
+@subroutine
 def busiest(extent, tile, pes):
     """Steps of the busiest PE over `extent` in tiles."""
     return extent // (tile * pes) * tile + min(tile, extent % (tile * pes))
 
 
-@njit(**LEAN)
+@subroutine
 def serial_floor(tiles, cluster, spatial, inner, tile, params):
     """The serial floor of mappings of outer `tiles` whose parallel dim `inner` has this inner tile."""
     work, clusters = params[FILTER], params[PES] // cluster
@@ -144,7 +142,7 @@ def serial_floor(tiles, cluster, spatial, inner, tile, params):
     return pieces(work, params[LANES])
 
 
-@njit(**LEAN)
+@subroutine
 def counted(extent, tile, pes, halo, in_out):
     """Steps that MAESTRO counts for the busiest of `pes` over a whole outer tile, `extent`."""
     if extent <= tile * pes:
@@ -159,7 +157,7 @@ def counted(extent, tile, pes, halo, in_out):
     return rounds * tile + (rest if rest > 0 else tile) + (halo if in_out else 0)
 
 
-@njit(**LEAN)
+@subroutine
 def whole_cycles(tiles, cluster, inner, tile, smallest, params):
     """Cycles that an outer step of whole `tiles` takes at least: its work after its first data.
 

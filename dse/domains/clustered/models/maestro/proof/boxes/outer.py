@@ -7,8 +7,6 @@ the need of L2 rise with the tiles for so many steps and with the steps for such
 
 from __future__ import annotations
 
-from numba import njit
-
 from dse.domains.clustered.models.maestro.proof.boxes.spread import (
     FULL_FULL,
     FULL_NEW,
@@ -44,7 +42,7 @@ from dse.domains.clustered.models.maestro.proof.level import (
     in_output,
     in_weights,
 )
-from dse.support.jit import LEAN
+from dse.support.compiling import subroutine
 
 LOW, HIGH = range(2)
 # Of a dim: the fewest steps, its smallest tile, of one tile the whole ones, its largest tile.
@@ -61,7 +59,7 @@ LOOP = 4
 LEVEL = 14
 
 
-@njit(**LEAN)
+@subroutine
 def set_loops(box, spatial, params, loops):
     """Sets `loops` (4, 4) of a box (4, 2)."""
     for dim in range(DIMS):
@@ -72,7 +70,7 @@ def set_loops(box, spatial, params, loops):
         loops[dim, LARGEST] = high
 
 
-@njit(**LEAN)
+@subroutine
 def set_box(loops, sums, least, spatial, params, reads, delays, level):
     """Tabulates the steps of a box from its `loops` and `sums` and the `least` shares of its parallel loop.
 
@@ -150,7 +148,7 @@ def set_box(loops, sums, least, spatial, params, reads, delays, level):
                 delays[dim, again, site] = max(into, limit)
 
 
-@njit(**LEAN)
+@subroutine
 def add_steps(order, after, spatial, loops, least, reads, delays, level, step):
     """Cycles of all steps but the first, and elements read of inputs and weights by all.
 

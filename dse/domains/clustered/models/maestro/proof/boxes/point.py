@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from dse.domains.clustered.feasibility_kernel import COMPUTE_FLOOR, MACS, serial_floor
 from dse.domains.clustered.mapping import (
@@ -49,7 +48,7 @@ from dse.domains.clustered.models.maestro.proof.level import (
     ceil_div,
     halo_of,
 )
-from dse.support.jit import LEAN
+from dse.support.compiling import subroutine
 
 MOST_PAIRS, MAX_ORDERS = 64, 24
 # What was done: boxes bounded, mappings priced, boxes that came to the heap, and tiles gone through for all
@@ -59,7 +58,7 @@ DONE = 4
 QUICK = 20
 
 
-@njit(**LEAN)
+@subroutine
 def cycles_below(order, after, spatial, loops, sums, least, reads, delays, level, params, floor, step):
     """Cycles that no mapping is below, with what is read: of so many by its floor, and by an outer step."""
     cycles, read_i, read_w = add_steps(order, after, spatial, loops, least, reads, delays, level, step)
@@ -75,7 +74,7 @@ def cycles_below(order, after, spatial, loops, sums, least, reads, delays, level
     return cycles, read_i, read_w
 
 
-@njit(**LEAN)
+@subroutine
 def bound_orders(
     floors, steps, pairs, spatial, loops, sums, least, reads, delays, level, params, hertz, terms, orders,
     tables,
@@ -99,7 +98,7 @@ def bound_orders(
     return found
 
 
-@njit(**LEAN)
+@subroutine
 def most_inner(tiles, cluster, inner, fixed, smallest, params):
     """The largest inner tile of a parallel dim beyond which neither floor nor step falls: one for each PE."""
     if fixed[inner] > 0:
@@ -111,7 +110,7 @@ def most_inner(tiles, cluster, inner, fixed, smallest, params):
     return max(pieces(tiles[inner], cluster), smallest[inner])
 
 
-@njit(**LEAN)
+@subroutine
 def pair_up(tiles, cluster, spatial, parallels, fixed, smallest, params, floors, steps, done):
     """Sets the pairs of a point of which none is below another in both figures; returns how many."""
     count = 0
@@ -145,7 +144,7 @@ def pair_up(tiles, cluster, spatial, parallels, fixed, smallest, params, floors,
     return count
 
 
-@njit(**LEAN)
+@subroutine
 def solve_point(
     tiles, cluster, spatial, begin, budget, loops, sums, least, reads, delays, level, params, hertz, terms,
     rules, layer, parallels, fixed, smallest, orders, tables, row, work, result, spare, best,
@@ -221,7 +220,7 @@ def solve_point(
     return -1
 
 
-@njit(**LEAN)
+@subroutine
 def price_inner(
     tiles, inner_tiles, cluster, inner, wanted, count, limits, params, hertz, terms, rules, layer, orders,
     tables, row, work, result, best, row_of_best, done,

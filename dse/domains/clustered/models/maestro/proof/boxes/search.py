@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from dse.domains.clustered.models.maestro.proof.boxes.inner import box_cycles
 from dse.domains.clustered.models.maestro.proof.boxes.outer import (
@@ -45,7 +44,7 @@ from dse.domains.clustered.models.maestro.proof.level import (
     halo_of,
     in_output,
 )
-from dse.support.jit import LEAN, OPTIONS
+from dse.support.compiling import kernel, subroutine
 
 __all__ = ["BOUNDED", "CAME_BY", "COLUMNS", "DONE", "PRICED", "begin", "go_on"]
 
@@ -55,7 +54,7 @@ CLUSTER, SPATIAL, BEGUN, CAME = 8, 9, 10, 11
 COLUMNS = 12
 
 
-@njit(**LEAN)
+@subroutine
 def before(bounds, rows, one, other):
     """Whether a box comes before another: the lower bound first, of equals the later one."""
     if bounds[one] != bounds[other]:
@@ -63,7 +62,7 @@ def before(bounds, rows, one, other):
     return rows[one, CAME] > rows[other, CAME]
 
 
-@njit(**LEAN)
+@subroutine
 def swap(bounds, rows, one, other):
     """Swaps two boxes."""
     bounds[one], bounds[other] = bounds[other], bounds[one]
@@ -71,7 +70,7 @@ def swap(bounds, rows, one, other):
         rows[one, column], rows[other, column] = rows[other, column], rows[one, column]
 
 
-@njit(**LEAN)
+@subroutine
 def push(bounds, rows, count, bound, row):
     """Adds a box to a heap of so many."""
     place = count
@@ -83,7 +82,7 @@ def push(bounds, rows, count, bound, row):
         place = (place - 1) // 2
 
 
-@njit(**LEAN)
+@subroutine
 def pop(bounds, rows, count, row):
     """Takes the first box of a heap of so many into `row`."""
     for column in range(COLUMNS):
@@ -103,7 +102,7 @@ def pop(bounds, rows, count, row):
         place = child
 
 
-@njit(**LEAN)
+@subroutine
 def bound_box(row, best, about, scratch, done):
     """A loss that no feasible mapping of a box is below; inf if none fits, or if too many PEs
     idle. One that is not below `best` may be worked out less closely. `about` is what boxes are of.
@@ -146,7 +145,7 @@ def bound_box(row, best, about, scratch, done):
     return max(bound, closer)
 
 
-@njit(**OPTIONS)
+@kernel
 def box_scratch():
     """Arrays that `bound_box` fills."""
     return (
@@ -164,7 +163,7 @@ def box_scratch():
     )
 
 
-@njit(**LEAN)
+@subroutine
 def widest(row, params):
     """The dim to split a box at; -1 if it is a point. The parallel one comes first, as its costs jump."""
     spatial = row[SPATIAL]
@@ -181,7 +180,7 @@ def widest(row, params):
     return found
 
 
-@njit(**LEAN)
+@subroutine
 def middle(row, dim, params):
     """The last tile of the lower half of a box's interval; where the steps change, if they do."""
     low, high, size = row[2 * dim], row[2 * dim + 1], params[SIZES + dim]
@@ -199,7 +198,7 @@ def middle(row, dim, params):
     return pieces(size, steps) - 1
 
 
-@njit(**OPTIONS)
+@kernel
 def begin(params, hertz, terms, parallels, fixed, smallest, roots, orders, tables, bounds, rows):
     """Makes the heap of the `roots` (n, COLUMNS); returns how many can have feasible mappings."""
     scratch, count, done = box_scratch(), 0, np.zeros(DONE, np.int64)
@@ -212,7 +211,7 @@ def begin(params, hertz, terms, parallels, fixed, smallest, roots, orders, table
     return count
 
 
-@njit(**OPTIONS)
+@kernel
 def go_on(
     count, came, budget, params, hertz, terms, parallels, fixed, smallest, orders, tables, rules, layer,
     bounds, rows, work, priced, best, row_of_best, done,

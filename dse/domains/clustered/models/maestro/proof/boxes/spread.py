@@ -6,10 +6,8 @@ are at work or the loop is short of them, whole ones, and a last one with what i
 
 from __future__ import annotations
 
-from numba import njit
-
 from dse.domains.clustered.models.maestro.loop_table import edge_units
-from dse.support.jit import LEAN
+from dse.support.compiling import subroutine
 
 # Shares of a fetch in full and of one that keeps what is there: of the first iteration, of a whole one and of
 # the last one; of the outputs in the first one and in all; iterations but the last one, and whether there is
@@ -29,7 +27,7 @@ from dse.support.jit import LEAN
 SHARES = 23
 
 
-@njit(**LEAN)
+@subroutine
 def spread_one(size, tile, halo, units, pes, in_output, input_dim, shares):
     """Sets the shares of one tile; False where MAESTRO counts too few MACs, so that no mapping is feasible.
 
@@ -89,7 +87,7 @@ def spread_one(size, tile, halo, units, pes, in_output, input_dim, shares):
     return work >= size
 
 
-@njit(**LEAN)
+@subroutine
 def sum_iterations(tile, shares):
     """Sets the sums over all iterations from the shares of each."""
     whole, last = shares[ROUNDS], shares[LAST_ROUNDS]
@@ -105,13 +103,13 @@ def sum_iterations(tile, shares):
     shares[WHOLE_STEPS] = shares[WHOLE_ROUNDS] * tile
 
 
-@njit(**LEAN)
+@subroutine
 def pieces(amount, parts):
     """The quotient rounded up."""
     return (amount + parts - 1) // parts
 
 
-@njit(**LEAN)
+@subroutine
 def spread(size, low, high, halo, units, pes, in_output, input_dim, shares, least):
     """Sets `least` to the least of each share over some tiles; False if none of them is feasible."""
     found = False

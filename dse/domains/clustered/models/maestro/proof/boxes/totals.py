@@ -7,8 +7,6 @@ elements than the loop has.
 
 from __future__ import annotations
 
-from numba import njit
-
 from dse.domains.clustered.models.maestro.proof.boxes.spread import (
     ALL_FULL,
     ALL_NEW,
@@ -31,7 +29,7 @@ from dse.domains.clustered.models.maestro.proof.level import (
     in_output,
     in_weights,
 )
-from dse.support.jit import LEAN
+from dse.support.compiling import subroutine
 
 # Of a loop: its steps; what it holds where loops outside of it advance; what its steps bring one after the
 # other, and the same without the first one, where no loop inside begins anew and where one does; what it
@@ -40,7 +38,7 @@ COUNT, HELD, EVERY, MORE, SWEPT_ALL, FIRSTS, OUTS = 0, 1, 2, 4, 6, 7, 8
 SUMS = 9
 
 
-@njit(**LEAN)
+@subroutine
 def set_sums(box, spatial, least, params, sums):
     """Sets `sums` (4, SUMS) of a box (4, 2) of outer tiles, with the `least` shares of its parallel loop."""
     for dim in range(DIMS):
@@ -61,7 +59,7 @@ def set_sums(box, spatial, least, params, sums):
         sums[dim, OUTS] = covered
 
 
-@njit(**LEAN)
+@subroutine
 def link_cycles(sums, first_words, first_out, depthwise, params):
     """Cycles that all steps wait for the off-chip link at least: each of them a whole number.
 
@@ -80,7 +78,7 @@ def link_cycles(sums, first_words, first_out, depthwise, params):
     return found
 
 
-@njit(**LEAN)
+@subroutine
 def words_of_order(order, after, moves_in, weights, depthwise, sums, params):
     """Elements of inputs, or of `weights`, that all steps of an order bring at least.
 
