@@ -6,6 +6,8 @@ linked into the kernel, which is optimised as a whole. A subroutine waits for th
 Python: called from there it raises TypeError.
 
 This takes numba's documented door, a `pipeline_class`, and steps behind it: one lowering pass, one library.
+Beside it, flags are hashed and compared at once. Numba does so at every operator of a function, and looks at
+all options each time, which is a sixth of all compiling; its hash is of the options' names, the same for all.
 """
 
 from __future__ import annotations
@@ -15,12 +17,26 @@ from typing import Any
 
 from numba import _dynfunc
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler
+from numba.core.compiler import Compiler, Flags
 from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.typed_passes import NativeLowering
 
 REFUSES = ctypes.cast(ctypes.pythonapi.PyObject_GetAttr, ctypes.c_void_p).value
 """What stands for an entry from Python: a C function of two objects that raises TypeError for a tuple."""
+
+
+NAMES = hash(tuple(sorted(Flags.options)))
+
+
+def same_flags(flags: Flags, other: object) -> Any:
+    """Whether numba's flags are equal: those that are set mostly settle it."""
+    if not isinstance(other, Flags):
+        return NotImplemented
+    return flags is other or flags._values == other._values or flags.values() == other.values()
+
+
+Flags.__hash__ = lambda _: NAMES
+Flags.__eq__ = same_flags
 
 
 class SubroutineLibrary(JITCodeLibrary):  # type: ignore[misc]

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from dse.core.certificate import Incumbent, priced_point
+from dse.core.certificate import Incumbent, priced, priced_point
 from dse.core.clock import Clock
 from dse.domains.clustered.problem import Problem
 from dse.support.arrays import IntArray
@@ -14,10 +14,17 @@ from dse.support.arrays import IntArray
 DRAWN, STARTS, STEPS_DOWN = 20_000, 8, 200
 
 
-def good_mapping(problem: Problem) -> Incumbent | None:
-    """The best that descents find, the same in every run; None if none is feasible."""
-    point = descend(problem, 0.0, Clock())
-    return None if point is None else priced_point(problem, point)
+def good_mapping(problem: Problem, within: Problem | None = None) -> Incumbent | None:
+    """The best that descents in the space of `within` find, the same in every run; None if none is feasible.
+
+    `within` is the problem with fewer tiles; by default it is the problem itself.
+    """
+    point = descend(within or problem, 0.0, Clock())
+    if point is None:
+        return None
+    if within is None:
+        return priced_point(problem, point)
+    return priced(problem, within.space.decode(point[np.newaxis])[0])
 
 
 def descend(problem: Problem, floor: float, clock: Clock) -> IntArray | None:

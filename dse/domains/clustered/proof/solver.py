@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
 from os import cpu_count
@@ -176,14 +177,20 @@ class Found:
 def begin(problem: Problem, known: Certificate | None, clock: Clock, threads: int) -> Found:
     """What an earlier run found; without one nothing, or where tiles are of any size a good mapping.
 
-    That is what descents find; where they find none that is feasible, the best of perfect factors, whose
-    proof takes at most a share of the time.
+    That is what descents find, over perfect factors first: of equal mappings theirs is the one. Where they
+    find none that is feasible, it is the best of perfect factors, whose proof takes at most a share of the
+    time.
     """
     if known is None:
         if problem.tiles != "any":
             return Found()
-        good = good_mapping(problem) or factors_best(problem, clock, threads)
-        return Found() if good is None else Found((good.loss, good.tie_break(problem.objective)), best=good)
+        factors = with_factors(problem)
+        good = [good_mapping(problem, factors)] if factors else []
+        good.append(good_mapping(problem))
+        best = min((one for one in good if one), key=lambda one: one.loss, default=None)
+        if best is None and factors is not None:
+            best = factors_best(problem, factors, clock, threads)
+        return Found() if best is None else Found((best.loss, best.tie_break(problem.objective)), best=best)
     best, value = known.best, NOTHING
     if best is not None:
         value = (best.loss, best.tie_break(problem.objective))
@@ -192,13 +199,15 @@ def begin(problem: Problem, known: Certificate | None, clock: Clock, threads: in
     return Found(value, None, best, known.settled, listed, known.counts.inner_levels)
 
 
-def factors_best(problem: Problem, clock: Clock, threads: int) -> Incumbent | None:
+def with_factors(problem: Problem) -> Problem | None:
+    """The problem over perfect factors; None where a tile is fixed that is no factor."""
+    with suppress(InputError):
+        return problem.with_changes(tiles="factors")
+    return None
+
+
+def factors_best(problem: Problem, factors: Problem, clock: Clock, threads: int) -> Incumbent | None:
     """The best mapping of perfect factors that is found in a share of the time; None without one."""
-    try:
-        factors = problem.with_changes(tiles="factors")
-    except InputError:
-        # A tile is fixed that is no factor.
-        return None
     found = solve(factors, clock.part(FACTORS_SHARE), threads=threads).best
     return None if found is None else priced(problem, found.mapping)
 
