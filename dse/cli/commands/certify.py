@@ -40,8 +40,6 @@ FAILED = 1
 GAP = 0.001
 """How far above the least product of a network's totals is enough, if nothing is said: proving more takes
 ten times as long."""
-WORTH_SAYING = 1.0
-"""Seconds of compiling kernels from which on it is said."""
 
 
 def command(

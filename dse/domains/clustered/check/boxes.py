@@ -57,12 +57,10 @@ class Cost(Protocol):
         """Figures of pairs of tiles (n,) of a dim over so many clusters and PEs, which costs rise with."""
         ...
 
-    def bounds_cells(self, dim: int) -> bool:
-        """Whether there are figures of cells of a dim, and not of pairs only."""
-        ...
-
-    def cells(self, dim: int, across: int, within: int) -> CellFigures:
-        """Figures that no pair in cells of such a dim is below, over so many clusters and PEs."""
+    def cells(self, dim: int, across: int, within: int) -> CellFigures | None:
+        """Figures that no pair in cells of a dim is below, over so many clusters and PEs; None if there are
+        figures of pairs only.
+        """
         ...
 
     def losses(self, dims: Sequence[Mapping[str, FloatArray]]) -> FloatArray:
@@ -157,7 +155,7 @@ class Boxes:
 
     def _grows(self, dim: int) -> bool:
         """Whether the trees of a dim are made as they are asked for."""
-        return self.cost.bounds_cells(dim) and pairs_between(*self.intervals(dim)) > FEW
+        return pairs_between(*self.intervals(dim)) > FEW and self.cost.cells(dim, 1, 1) is not None
 
     def forest(self, dim: int, cluster: int, ways: Sequence[tuple[bool, bool]]) -> Forest:
         """The pairs of a dim that are allowed and do not fill the buffers by themselves: a tree for each way
@@ -172,8 +170,9 @@ class Boxes:
             trees = [PairTree.of(size, *intervals, self._figures(dim, *spread)) for spread in spreads]
             return WholeForest(trees)
         growing = [
-            Spread(spread[0], self._figures(dim, *spread), self.cost.cells(dim, *spread))
+            Spread(spread[0], self._figures(dim, *spread), cells)
             for spread in spreads
+            if (cells := self.cost.cells(dim, *spread)) is not None
         ]
         return GrowingForest(size, *intervals, growing)
 

@@ -109,12 +109,10 @@ class LeastCost:
             found["last_more"] = np.where(counts["steps"] == 1, 0, counts["last_span"])
         return {column: value.astype(np.float64) for column, value in found.items()}
 
-    def bounds_cells(self, dim: int) -> bool:
-        """Whether the pieces of a dim share no input."""
-        return dim not in (Y, X) or not self._layer.reads[dim - Y].overlap
-
-    def cells(self, dim: int, across: int, within: int) -> CellFigures:
-        """Figures that no pair in cells of a dim is below, whose pieces share no input."""
+    def cells(self, dim: int, across: int, within: int) -> CellFigures | None:
+        """Figures that no pair in cells of a dim is below; None of a dim whose pieces share input."""
+        if dim in (Y, X) and self._layer.reads[dim - Y].overlap:
+            return None
         size = self._layer.loops[MAPPED_DIMS[dim]]
         outer = np.arange(1, size + 1)
         pitch = self._layer.reads[dim - Y].pitch if dim in (Y, X) else 1

@@ -15,7 +15,6 @@ import numpy as np
 from dse.core.objective import objective_named
 from dse.domains.clustered.check.boxes import ROUNDING
 from dse.domains.clustered.check.enumeration import allowed_orders
-from dse.domains.clustered.check.forests import CellFigures
 from dse.domains.clustered.check.limits import most_steps, room_of
 from dse.domains.clustered.models.maestro.check.reads import C, K, X, Y, least_reads
 from dse.domains.clustered.models.maestro.check.spread import outer_figures, serial_steps
@@ -70,13 +69,8 @@ class LeastCost:
         found["inner_map"] = inner + halo
         return {name: value.astype(np.float64) for name, value in found.items()}
 
-    def bounds_cells(self, dim: int) -> bool:
-        """No: there are figures of pairs only."""
-        return False
-
-    def cells(self, dim: int, across: int, within: int) -> CellFigures:
-        """See `bounds_cells`."""
-        raise NotImplementedError
+    def cells(self, dim: int, across: int, within: int) -> None:
+        """None: there are figures of pairs only."""
 
     def losses(self, dims: Sequence[Columns]) -> FloatArray:
         """The least loss of boxes (n,): inf where their smallest tiles do not fit."""
