@@ -14,7 +14,7 @@
 
 What is minimised is in seconds (`latency`), joules (`energy`) or joule seconds (`edp`). A function of one's
 own prices too: `Problem(layer, edge, "edp", cost_model=price)`, see
-`help("dse.domains.clustered.models.outside.python.Python")`. What is wrong with an input is an `InputError`
+`help("dse.models.outside.python.Python")`. What is wrong with an input is an `InputError`
 of one line. In a shell, `dse list` has the networks, accelerators, searchers and cost models that there are,
 and `dse --help` the commands.
 

@@ -19,9 +19,9 @@ import numpy as np
 from dse.core.clock import Clock
 from dse.core.layer import Layer
 from dse.domains.levels.machine import TENSORS, Bandwidth, Energy, Level, Machine
-from dse.domains.levels.models.timeloop.presets import load_machine
-from dse.domains.levels.models.timeloop.proof.search import solve, warm
 from dse.domains.levels.problem import MachineProblem
+from dse.models.timeloop.presets import load_machine
+from dse.models.timeloop.proof.search import solve, warm
 from experiments import RESULTS, read_rows, write_rows
 from workloads import load_layer
 

@@ -92,3 +92,26 @@ def room(module: str) -> str:
     """The package that a module belongs to: `dse.core` of `dse.core.layer`."""
     parts = module.split(".")
     return ".".join(parts[: 2 if parts[0] == "dse" or parts[:2] == ["searchers", "commands"] else 1])
+
+
+@cache
+def our_domains() -> set[str]:
+    """The packages of the domains that come with the framework."""
+    return {path.parent.name for path in (ROOT / "dse" / "domains").glob("*/domain.py")}
+
+
+OF_LEVELS = {"timeloop"}
+"""Our cost models of machines of levels; the others price mappings onto accelerators with clusters."""
+
+
+@cache
+def domain_of(module: str) -> str | None:
+    """The domain that a module belongs to, itself or by its cost model."""
+    parts = module.split(".")
+    if parts[:2] == ["dse", "models"] and len(parts) > 2:
+        return "levels" if parts[2] in OF_LEVELS else "clustered"
+    return parts[2] if parts[:2] == ["dse", "domains"] and parts[2:3] and parts[2] in our_domains() else None
+
+
+def of_a_domain(module: str) -> bool:
+    return domain_of(module) is not None

@@ -6,7 +6,7 @@ import re
 
 from dse.core import directives
 from dse.domains.levels.formats import zigzag as zigzag_mapping
-from dse.domains.levels.models.timeloop import yaml_schema, zigzag_machine
+from dse.models.timeloop import yaml_schema, zigzag_machine
 from tests import ROOT
 from workloads.models import timeloop_problem, zigzag_workload
 

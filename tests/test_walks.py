@@ -75,5 +75,5 @@ def test_a_row_of_genes_is_priced_without_a_call_upward() -> None:
     with walking(walk.look):
         gate(rows[1:])
     assert walk.climbs == set()
-    assert "dse.domains.clustered.models.loopnest" in walk.modules
+    assert "dse.models.loopnest" in walk.modules
     assert len(walk.modules) <= said("files, nine")

@@ -26,11 +26,11 @@ from dse.analysis.stats.bootstrap import interquartile_curve
 from dse.core.layer import Layer
 from dse.domains.clustered.accelerator import Accelerator
 from dse.domains.clustered.mapping import Level, Mapping, MappingBatch
-from dse.domains.clustered.models.maestro import hardware_row, layer_row
-from dse.domains.clustered.models.maestro.kernel import LEFT
 from dse.domains.clustered.problem import Problem
-from dse.domains.levels.models.timeloop.presets import load_machine
 from dse.domains.levels.problem import MachineProblem
+from dse.models.maestro import hardware_row, layer_row
+from dse.models.maestro.kernel import LEFT
+from dse.models.timeloop.presets import load_machine
 from dse.optimum import certify
 from dse.search.api import search
 from dse.search.run import make_ready
@@ -67,9 +67,7 @@ def complete() -> None:
     level = Level("K", tuple("KCYXRS"), (1, 1, 1, 1, 3, 3))
     rows = MappingBatch.of([Mapping(level, 1, level)]).rows
     costs = np.empty((4, 1), np.int64), np.empty((3, 1)), np.full(1, LEFT, np.uint8)
-    load_kernels("dse.domains.clustered.models.maestro.kernel").price_left(
-        layers, hardware, rows, True, 0, 1, *costs
-    )
+    load_kernels("dse.models.maestro.kernel").price_left(layers, hardware, rows, True, 0, 1, *costs)
     assert costs[-1] != LEFT
 
 

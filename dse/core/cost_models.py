@@ -28,13 +28,13 @@ GROUP = "dse.cost_models"
 OURS = {
     "chains": "dse.optimum.chains.searched.domain:ChainsModel",
     "codesign": "dse.optimum.codesign.domain:CodesignModel",
-    "command": "dse.domains.clustered.models.outside.command:Command",
-    "loopnest": "dse.domains.clustered.models.loopnest:LoopNest",
-    "maestro": "dse.domains.clustered.models.maestro:Maestro",
-    "maestro-exe": "dse.domains.clustered.models.maestro.executable:MaestroExecutable",
-    "python": "dse.domains.clustered.models.outside.python:Python",
-    "zigzag": "dse.domains.clustered.models.zigzag:ZigZag",
-    "timeloop": "dse.domains.levels.models.timeloop.model:Timeloop",
+    "command": "dse.models.outside.command:Command",
+    "loopnest": "dse.models.loopnest:LoopNest",
+    "maestro": "dse.models.maestro:Maestro",
+    "maestro-exe": "dse.models.maestro.executable:MaestroExecutable",
+    "python": "dse.models.outside.python:Python",
+    "zigzag": "dse.models.zigzag:ZigZag",
+    "timeloop": "dse.models.timeloop.model:Timeloop",
 }
 """Our own entry points, for a checkout that was installed before it had them."""
 

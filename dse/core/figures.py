@@ -112,7 +112,7 @@ class CostBatch(Figures):
     What is valid is still judged: buffers that are too small, dropped work and cycles below what the machine
     can do make a mapping infeasible (see Reason). A buffer of 0 elements fits everywhere: a model that does
     not count buffers leaves that rule out. In a CostBatch that a function returns
-    (`dse.domains.clustered.models.outside.python`) buffers and MACs of 0 are filled in, as all that it does
+    (`dse.models.outside.python`) buffers and MACs of 0 are filled in, as all that it does
     not say.
     """
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dse.core.layer import Layer
 from dse.domains.clustered.loop_counts import nest
 from dse.domains.clustered.mapping import Mapping
-from dse.domains.clustered.models.loopnest import Constants
 from dse.domains.levels.machine import Bandwidth, Energy, Level, Machine
 from dse.domains.levels.mapping import HierarchyMapping, LevelMapping
+from dse.models.loopnest import Constants
 from experiments.comparisons.mappings import MACHINE
 
 EVERYTHING = ("W", "I", "O")

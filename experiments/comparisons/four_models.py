@@ -21,11 +21,11 @@ from scipy.stats import rankdata
 import dse
 from dse.core.layer import Layer
 from dse.domains.clustered.mapping import Mapping, MappingBatch
-from dse.domains.clustered.models.loopnest import Constants, LoopNest
-from dse.domains.clustered.models.loopnest.breakdown import energy_parts
 from dse.domains.clustered.problem import Problem
-from dse.domains.levels.models.timeloop import reference
 from dse.domains.levels.workload import workload_of
+from dse.models.loopnest import Constants, LoopNest
+from dse.models.loopnest.breakdown import energy_parts
+from dse.models.timeloop import reference
 from dse.support.arrays import FloatArray
 from dse.support.errors import InputError
 from experiments import RESULTS, keep, write_rows
@@ -100,8 +100,8 @@ def compare(name: str, layer: Layer, mapping: Mapping) -> Row | None:
 def _zigzag(layer: Layer, mapping: Mapping) -> Row:
     """ZigZag's figures, where it is installed."""
     try:
-        from dse.domains.clustered.models.zigzag.constants import Constants as ZigZagConstants
-        from dse.domains.clustered.models.zigzag.pricing import price
+        from dse.models.zigzag.constants import Constants as ZigZagConstants
+        from dse.models.zigzag.pricing import price
     except ImportError:
         return {}
     found = price(layer, MACHINE, mapping, ZigZagConstants())

@@ -22,11 +22,11 @@ from dse.core.layer import Layer
 from dse.domains.clustered.accelerator import PRESETS, UNLIMITED
 from dse.domains.clustered.loop_counts import nest
 from dse.domains.clustered.mapping import Mapping, MappingBatch
-from dse.domains.clustered.models.loopnest import Constants, LoopNest
-from dse.domains.clustered.models.loopnest.breakdown import energy_parts
-from dse.domains.clustered.models.maestro import Maestro, hardware_row, layer_row
-from dse.domains.clustered.models.maestro.reference import price
 from dse.domains.clustered.problem import Problem
+from dse.models.loopnest import Constants, LoopNest
+from dse.models.loopnest.breakdown import energy_parts
+from dse.models.maestro import Maestro, hardware_row, layer_row
+from dse.models.maestro.reference import price
 from dse.search.api import search
 from experiments import RESULTS, keep, write_rows
 from experiments.comparisons.maestro_rules import rules

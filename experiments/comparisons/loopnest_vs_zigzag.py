@@ -19,12 +19,12 @@ from scipy.stats import spearmanr
 from dse.core.layer import Layer
 from dse.domains.clustered.loop_counts import nest
 from dse.domains.clustered.mapping import Mapping
-from dse.domains.clustered.models.loopnest import Constants, Counts, LoopNest
-from dse.domains.clustered.models.loopnest.breakdown import energy_parts
-from dse.domains.clustered.models.loopnest.counts import MOVED
-from dse.domains.clustered.models.zigzag.constants import Constants as ZigZagConstants
-from dse.domains.clustered.models.zigzag.pricing import ZigZagCosts, price
 from dse.domains.clustered.problem import Problem
+from dse.models.loopnest import Constants, Counts, LoopNest
+from dse.models.loopnest.breakdown import energy_parts
+from dse.models.loopnest.counts import MOVED
+from dse.models.zigzag.constants import Constants as ZigZagConstants
+from dse.models.zigzag.pricing import ZigZagCosts, price
 from experiments import RESULTS, keep, write_rows
 from experiments.comparisons.mappings import LAYERS, MACHINE, PLAIN, chosen
 from experiments.comparisons.showing import Row, column, each_group, short, spread, table

@@ -14,7 +14,7 @@ from dse.core.layer import Layer
 from dse.domains.clustered.accelerator import Accelerator
 from dse.domains.clustered.loop_counts import nest
 from dse.domains.clustered.mapping import Level, Mapping
-from dse.domains.clustered.models.loopnest import Counts
+from dse.models.loopnest import Counts
 
 COUPLED = {
     "CONV": {"input": "CYX", "weight": "KC", "output": "KYX"},

@@ -22,8 +22,8 @@ from dse.core.cost_models import GROUP
 from dse.core.figures import CostBatch
 from dse.core.layer import Layer
 from dse.domains.clustered.accelerator import Accelerator, load_accelerator
-from dse.domains.clustered.models.loopnest import LoopNest
 from dse.domains.clustered.problem import Problem
+from dse.models.loopnest import LoopNest
 from dse.report.page import render
 from dse.report.tables.repriced import finding, notes, ranking_sentence, repriced_table
 from dse.report.writing import write_report

@@ -11,10 +11,10 @@ import pytest
 from dse.bench import certify as proofs
 from dse.bench import cost as bench
 from dse.domains.clustered.accelerator import PRESETS
-from dse.domains.clustered.models.loopnest import others as loopnest_others
-from dse.domains.clustered.models.maestro import others
-from dse.domains.clustered.models.maestro.executable import COLUMNS, VARIABLE
 from dse.domains.clustered.problem import Problem
+from dse.models.loopnest import others as loopnest_others
+from dse.models.maestro import others
+from dse.models.maestro.executable import COLUMNS, VARIABLE
 from tests.conftest import Dse
 from workloads import load_layer
 

@@ -11,9 +11,9 @@ import pytest
 from dse.cli.detail_view import bar
 from dse.domains.clustered.accelerator import PRESETS
 from dse.domains.clustered.mapping import MappingBatch
-from dse.domains.clustered.models.loopnest import LoopNest
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.templates import TEMPLATES
+from dse.models.loopnest import LoopNest
 from tests.conftest import Dse
 from workloads import load_layer
 

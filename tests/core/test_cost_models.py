@@ -24,9 +24,9 @@ from dse.core.model_constants import ModelConstants
 from dse.domains.clustered.accelerator import PRESETS
 from dse.domains.clustered.cost_model import CostModel
 from dse.domains.clustered.mapping import MappingBatch
-from dse.domains.clustered.models.loopnest import LoopNest
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.templates import TEMPLATES
+from dse.models.loopnest import LoopNest
 from dse.search.run import Cell
 from dse.search.searcher import make_searcher
 from dse.support.errors import InputError
@@ -163,7 +163,7 @@ def test_what_is_no_model_is_refused_with_where_it_is_from(name: str, message: s
 
 
 def test_a_name_that_two_packages_offer_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    values = (f"{HERE}:Least", "dse.domains.clustered.models.maestro:Maestro")
+    values = (f"{HERE}:Least", "dse.models.maestro:Maestro")
     monkeypatch.setattr(registry, "_entries", lambda: tuple(EntryPoint("two", at, GROUP) for at in values))
     with pytest.raises(InputError, match=r"cost model 'two' is offered by .* uninstall all but one"):
         cost_model_class("two")

@@ -14,8 +14,8 @@ from dse.campaign.reading import load_campaign
 from dse.cli.commands.run import find_layers
 from dse.core.cost_models import cost_model
 from dse.domains.clustered.accelerator import PRESETS
-from dse.domains.clustered.models.loopnest import Constants, LoopNest
 from dse.domains.clustered.problem import Problem
+from dse.models.loopnest import Constants, LoopNest
 from dse.search.run import Cell
 from dse.search.searcher import make_searcher
 from dse.support.errors import InputError

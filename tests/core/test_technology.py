@@ -8,7 +8,7 @@ import pytest
 
 from dse.core.domains import make_problem
 from dse.core.technology import DRAM, REGISTER, SCALING, SRAM, Technology, load_technology, technologies
-from dse.domains.levels.models.timeloop.presets import load_machine
+from dse.models.timeloop.presets import load_machine
 from tests.conftest import Dse
 from workloads import load_layer
 

@@ -73,12 +73,10 @@ FAULTS = (
     ),
     Fault(
         "a cost kernel is off by one",
-        "dse/domains/clustered/models/maestro/volumes.py",
+        "dse/models/maestro/volumes.py",
         "            volume *= table[EDGE, dim] if edge else table[WHOLE, dim]\n        elif moves:\n",
         "            volume *= table[EDGE, dim] if edge else table[WHOLE, dim] + 1\n        elif moves:\n",
-        (
-            "domains/clustered/models/test_maestro.py::test_the_kernel_equals_the_reference_on_fresh_cases[std]",
-        ),
+        ("models/test_maestro.py::test_the_kernel_equals_the_reference_on_fresh_cases[std]",),
         compiled=False,
     ),
     Fault(
@@ -133,7 +131,7 @@ FAULTS = (
     ),
     Fault(
         "a bound of that check counts the first outputs twice",
-        "dse/domains/clustered/models/loopnest/check/least_cost.py",
+        "dse/models/loopnest/check/least_cost.py",
         "macs + sums.least() - once",
         "macs + sums.least() + once",
         (

@@ -14,13 +14,13 @@ from dse.domains.clustered.mapping import (
     OUTER_TILE,
     MappingBatch,
 )
-from dse.domains.clustered.models.loopnest.kernel import price_rows
-from dse.domains.clustered.models.loopnest.proof.boxes import bounds, box, inner, links, small, transitions
-from dse.domains.clustered.models.loopnest.proof.boxes.dims import COLUMNS, SHARES
-from dse.domains.clustered.models.loopnest.totals import COUNT_COLUMNS, CYCLES, DRAIN, FILL
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof.certifiers import certifier_of
 from dse.domains.clustered.proof.choices import ORDER_TABLE
+from dse.models.loopnest.kernel import price_rows
+from dse.models.loopnest.proof.boxes import bounds, box, inner, links, small, transitions
+from dse.models.loopnest.proof.boxes.dims import COLUMNS, SHARES
+from dse.models.loopnest.totals import COUNT_COLUMNS, CYCLES, DRAIN, FILL
 from dse.support.arrays import FloatArray, IntArray
 from tests.optimum.plain_kernels import plain
 

@@ -10,8 +10,8 @@ from dse.core.certificate import BOUNDED, INFEASIBLE, OPTIMAL, Certificate, Coun
 from dse.domains.clustered.check.boxes import Boxes, Cost, Search
 from dse.domains.clustered.check.remains import Remains
 from dse.domains.clustered.mapping import MappingBatch
-from dse.domains.clustered.models.loopnest.check.least_cost import LeastCost
 from dse.domains.clustered.problem import Problem
+from dse.models.loopnest.check.least_cost import LeastCost
 from dse.support.arrays import FloatArray
 from tests.optimum.any_cases import every_row
 

@@ -13,11 +13,11 @@ from dse.domains.clustered.mapping import (
     OUTER_TILE,
     MappingBatch,
 )
-from dse.domains.clustered.models.loopnest.proof.boxes.bounds import MIRRORED, BoxBounds, intervals
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof.certifiers import certifier_of
 from dse.domains.clustered.proof.choices import cluster_sizes, parallel_dims
 from dse.domains.clustered.space.genes import MAPPED_DIMS
+from dse.models.loopnest.proof.boxes.bounds import MIRRORED, BoxBounds, intervals
 from dse.support.arrays import FloatArray, IntArray
 
 

@@ -15,9 +15,9 @@ from dse.domains.clustered.mapping import (
     OUTER_TILE,
     MappingBatch,
 )
-from dse.domains.clustered.models.loopnest.params import machine_params
-from dse.domains.clustered.models.loopnest.proof.boxes.dominance import count_undominated
 from dse.domains.clustered.problem import Problem
+from dse.models.loopnest.params import machine_params
+from dse.models.loopnest.proof.boxes.dominance import count_undominated
 from dse.support.arrays import BoolArray, IntArray
 from tests.optimum.any_cases import count, random_problem
 

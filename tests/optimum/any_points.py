@@ -7,11 +7,11 @@ from typing import cast
 import numpy as np
 
 from dse.domains.clustered.mapping import CLUSTER, OUTER_PARALLEL, OUTER_TILE, MappingBatch
-from dse.domains.clustered.models.maestro.proof.boxes.bounds import MAPPED, BoxBounds
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof.certifiers import certifier_of
 from dse.domains.clustered.proof.choices import parallel_dims
 from dse.domains.clustered.space.genes import MAPPED_DIMS
+from dse.models.maestro.proof.boxes.bounds import MAPPED, BoxBounds
 from dse.support.arrays import FloatArray
 
 

@@ -10,8 +10,8 @@ import pytest
 from dse.core.certificate import OPTIMAL
 from dse.domains.clustered.accelerator import PRESETS
 from dse.domains.clustered.check.any_size import covered_check
-from dse.domains.clustered.models.loopnest.check.least_cost import LeastCost
 from dse.domains.clustered.problem import Problem
+from dse.models.loopnest.check.least_cost import LeastCost
 from dse.optimum import certify, verify
 from dse.optimum.verification import failures
 from tests.optimum.any_cases import random_problem

@@ -9,8 +9,8 @@ import pytest
 
 from dse.core.certificate import OPTIMAL
 from dse.domains.clustered.accelerator import PRESETS
-from dse.domains.clustered.models.maestro.check.least_cost import LeastCost
 from dse.domains.clustered.problem import Problem
+from dse.models.maestro.check.least_cost import LeastCost
 from dse.optimum import certify, verify
 from dse.optimum.verification import failures
 from tests.optimum.any_cases import random_problem

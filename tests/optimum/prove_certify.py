@@ -17,9 +17,9 @@ from dse.bench.certify import ACCELERATORS, NETWORKS, OBJECTIVES
 from dse.core.layer import Layer
 from dse.core.proofs import proven_models
 from dse.domains.clustered.accelerator import PRESETS, Accelerator
-from dse.domains.clustered.models.loopnest.check.coverage import cover
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof.solver import solve
+from dse.models.loopnest.check.coverage import cover
 from dse.optimum import verify
 from dse.optimum.verification import failures
 from tests.optimum.certify_cases import LARGE, OF_WORK, REAL, WHOLE, Case, brute_force, real_problem

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from dse.domains.clustered.mapping import MappingBatch
-from dse.domains.clustered.models.loopnest.extents import measure
-from dse.domains.clustered.models.loopnest.traffic import add_up
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof.solver import solve
+from dse.models.loopnest.extents import measure
+from dse.models.loopnest.traffic import add_up
 from tests.optimum.any_boxes import box_margins
 from tests.optimum.any_cases import least_loss, random_problem
 from tests.optimum.any_groups import margins

@@ -12,8 +12,8 @@ from dse.domains.clustered.accelerator import Accelerator
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof import solver
 from dse.domains.levels.machine import TENSORS, Bandwidth, Level, Machine
-from dse.domains.levels.models.timeloop.proof import proof, search
 from dse.domains.levels.problem import MachineProblem
+from dse.models.timeloop.proof import proof, search
 
 LAYERS = (
     Layer("CONV", 2, 2, 4, 4, 3, 3),

@@ -13,8 +13,8 @@ from dse.domains.clustered.check.boxes import Boxes, Search
 from dse.domains.clustered.check.cells import count_pairs, halves_of, pairs_of, whole_cell
 from dse.domains.clustered.check.forests import GrowingForest
 from dse.domains.clustered.check.remains import Remains
-from dse.domains.clustered.models.loopnest.check.least_cost import LeastCost
 from dse.domains.clustered.problem import Problem
+from dse.models.loopnest.check.least_cost import LeastCost
 from dse.support.arrays import IntArray
 from tests.optimum.any_cases import random_problem
 from tests.optimum.any_check import SUMS, claimed, margins

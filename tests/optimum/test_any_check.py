@@ -12,9 +12,9 @@ from dse.domains.clustered.check.any_size import Budget, any_checks, covered_che
 from dse.domains.clustered.check.boxes import Boxes, Search
 from dse.domains.clustered.check.remains import Remains
 from dse.domains.clustered.mapping import MappingBatch
-from dse.domains.clustered.models.loopnest.check.least_cost import LeastCost
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof.solver import solve
+from dse.models.loopnest.check.least_cost import LeastCost
 from tests.optimum.any_cases import random_problem
 from tests.optimum.any_check import SUMS, bounded, claimed, margins
 

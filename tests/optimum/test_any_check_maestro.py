@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dse.domains.clustered.check.any_size import any_checks
-from dse.domains.clustered.models.maestro.check.least_cost import LeastCost
+from dse.models.maestro.check.least_cost import LeastCost
 from tests.optimum.any_cases import random_problem
 from tests.optimum.any_check import SUMS, bounded, claimed, margins
 

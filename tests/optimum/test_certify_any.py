@@ -13,9 +13,11 @@ from dse.core.certificate import BOUNDED, INFEASIBLE, OPTIMAL
 from dse.core.clock import Clock
 from dse.core.layer import Layer
 from dse.domains.clustered.accelerator import PRESETS, load_accelerator
-from dse.domains.clustered.models.loopnest.extents import MAX_RUNS, TABLE_COLUMNS, measure
-from dse.domains.clustered.models.loopnest.proof.boxes.bounds import intervals
-from dse.domains.clustered.models.loopnest.traffic import (
+from dse.domains.clustered.problem import Problem
+from dse.domains.clustered.proof.solver import begin, solve
+from dse.models.loopnest.extents import MAX_RUNS, TABLE_COLUMNS, measure
+from dse.models.loopnest.proof.boxes.bounds import intervals
+from dse.models.loopnest.traffic import (
     ALL,
     INNER_BACK,
     INNER_NEXT,
@@ -23,8 +25,6 @@ from dse.domains.clustered.models.loopnest.traffic import (
     SUM_KINDS,
     add_up,
 )
-from dse.domains.clustered.problem import Problem
-from dse.domains.clustered.proof.solver import begin, solve
 from dse.optimum import certify, verify
 from dse.optimum.front import certify_front, verify_front
 from dse.optimum.verification import failures

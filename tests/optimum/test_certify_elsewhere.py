@@ -16,8 +16,8 @@ from dse.domains.clustered.accelerator import Accelerator
 from dse.domains.clustered.problem import Problem
 from dse.support.errors import InputError
 from tests.conftest import Dse
-from tests.domains.clustered.models import bus_model
-from tests.domains.clustered.models.bus_model import Bus, enumerated, lower_bound
+from tests.models import bus_model
+from tests.models.bus_model import Bus, enumerated, lower_bound
 from tests.third_party import found
 
 ROOMY = Accelerator(4, 64, 256, 4, 2)
@@ -144,4 +144,4 @@ def test_the_commands_prove_verify_and_check_it(tmp_path: Path, dse: Dse) -> Non
     assert 0 < told["lower_bound"] <= told["best"]["loss"]
     checked = dse("check-cost-model", "bus", "--mappings", "20", "--json").json
     assert checked["passed"], checked
-    assert checked["declares"] == {"proof_module": "tests.domains.clustered.models.bus_model"}
+    assert checked["declares"] == {"proof_module": "tests.models.bus_model"}

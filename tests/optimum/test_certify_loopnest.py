@@ -17,9 +17,9 @@ from dse.core.clock import Clock
 from dse.core.layer import Layer
 from dse.domains.clustered.accelerator import PRESETS
 from dse.domains.clustered.mapping import MappingBatch
-from dse.domains.clustered.models.loopnest import Constants, LoopNest
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof.solver import solve
+from dse.models.loopnest import Constants, LoopNest
 from dse.optimum import certify, verify
 from dse.optimum.verification import failures
 from dse.support.errors import InputError

@@ -15,16 +15,16 @@ from dse.core.certificate import INFEASIBLE
 from dse.core.layer import Layer
 from dse.domains.clustered.accelerator import PRESETS, Accelerator
 from dse.domains.clustered.mapping import CLUSTER, INNER_PARALLEL, INNER_TILE, OUTER_PARALLEL, OUTER_TILE
-from dse.domains.clustered.models.loopnest import LoopNest, proof
-from dse.domains.clustered.models.loopnest.check.coverage import cover
-from dse.domains.clustered.models.loopnest.params import DEPTHWISE, NOC, PES
-from dse.domains.clustered.models.loopnest.proof.bounds import make_bounds
-from dse.domains.clustered.models.loopnest.proof.instance import Instance, make_instance
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof import solver
 from dse.domains.clustered.proof.bounds import Bounds
 from dse.domains.clustered.proof.choices import ORDER_TABLE
 from dse.domains.clustered.proof.solver import solve
+from dse.models.loopnest import LoopNest, proof
+from dse.models.loopnest.check.coverage import cover
+from dse.models.loopnest.params import DEPTHWISE, NOC, PES
+from dse.models.loopnest.proof.bounds import make_bounds
+from dse.models.loopnest.proof.instance import Instance, make_instance
 from dse.optimum import verify
 from dse.optimum.verification import Check, failures
 from tests.as_kernels import AsKernels

@@ -16,19 +16,19 @@ from dse.core.reasons import Reason
 from dse.domains.clustered.accelerator import PRESETS, Accelerator
 from dse.domains.clustered.check.enumeration import Groups, group_keys
 from dse.domains.clustered.mapping import CLUSTER, INNER_PARALLEL, INNER_TILE, OUTER_PARALLEL, OUTER_TILE
-from dse.domains.clustered.models.maestro.check.coverage import COUNTER
-from dse.domains.clustered.models.maestro.check.inner_check import cycles_below_none, fewest_cycles
-from dse.domains.clustered.models.maestro.check.outer_cases import OuterLevel
-from dse.domains.clustered.models.maestro.proof import groups, kernels
-from dse.domains.clustered.models.maestro.proof import level as outer
-from dse.domains.clustered.models.maestro.proof.inner import solve_inner
-from dse.domains.clustered.models.maestro.proof.instance import AFTER_TABLE, make_instance
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof import solver
 from dse.domains.clustered.proof.bounds import Bounds
 from dse.domains.clustered.proof.choices import ORDER_TABLE
 from dse.domains.clustered.proof.solver import solve
 from dse.domains.clustered.space.genes import MAPPED_DIMS, ORDERS
+from dse.models.maestro.check.coverage import COUNTER
+from dse.models.maestro.check.inner_check import cycles_below_none, fewest_cycles
+from dse.models.maestro.check.outer_cases import OuterLevel
+from dse.models.maestro.proof import groups, kernels
+from dse.models.maestro.proof import level as outer
+from dse.models.maestro.proof.inner import solve_inner
+from dse.models.maestro.proof.instance import AFTER_TABLE, make_instance
 from dse.optimum import verify
 from dse.optimum.verification import Check, failures
 from tests.as_kernels import AsKernels

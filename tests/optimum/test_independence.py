@@ -14,8 +14,8 @@ from dse.core.domains import prover_of
 from dse.core.layer import Layer
 from dse.core.proofs import proven_models
 from dse.domains.clustered.accelerator import PRESETS
-from dse.domains.clustered.models.maestro import Maestro
 from dse.domains.clustered.problem import Problem
+from dse.models.maestro import Maestro
 from dse.optimum.cache import sources
 from dse.support.errors import InputError
 

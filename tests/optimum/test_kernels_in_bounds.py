@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from dse.domains.levels.models.timeloop.proof import proof
+from dse.models.timeloop.proof import proof
 from tests import ROOT
 from tests.optimum.small_proofs import begin_with_few_points, results
 
@@ -22,7 +22,7 @@ def njit(*arguments, **options):
 
 numba.njit = njit
 
-from dse.domains.levels.models.timeloop.proof import proof
+from dse.models.timeloop.proof import proof
 from tests.optimum.small_proofs import results
 
 proof.FIRST_POINTS, proof.STEPS_DOWN, proof.ROUNDS = 8, 1, 2

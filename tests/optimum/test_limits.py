@@ -12,9 +12,9 @@ from dse.core.certificate import INFEASIBLE, OPTIMAL, Certificate
 from dse.core.layer import Layer
 from dse.domains.clustered.accelerator import PRESETS, Accelerator
 from dse.domains.clustered.check.limits import most_steps, room_of, steps_of_busiest
-from dse.domains.clustered.models.maestro.proof.bounds import MaestroBounds
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof.solver import solve
+from dse.models.maestro.proof.bounds import MaestroBounds
 from dse.optimum import certify, verify
 from dse.optimum.default import certify as certify_default
 from dse.optimum.front import certify_front

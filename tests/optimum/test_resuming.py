@@ -12,10 +12,10 @@ import pytest
 from dse.core.certificate import BOUNDED, OPTIMAL, Certificate, ProofInterrupted
 from dse.core.clock import Clock
 from dse.core.domains import make_problem
-from dse.domains.clustered.models.loopnest.proof.bounds import LoopNestBounds
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof import solver
 from dse.domains.clustered.proof.bounds import Groups, Solution, Value
+from dse.models.loopnest.proof.bounds import LoopNestBounds
 from dse.optimum import certify, verify
 from dse.optimum.verification import failures
 from workloads import load_layer

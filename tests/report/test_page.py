@@ -18,8 +18,8 @@ from dse.analysis.findings import Findings
 from dse.analysis.study import Study, load_study, make_problems
 from dse.campaign.reading import load_campaign
 from dse.cli.commands.run import find_layers
+from dse.domains.clustered.formats.dataflow_text import read_maestro_text
 from dse.domains.clustered.mapping import Mapping
-from dse.domains.clustered.models.maestro.dataflow_text import read_maestro_text
 from dse.report.conclusions import conclude
 from dse.report.formats import Section, Table
 from dse.report.page import render

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from dse.core.layer import Layer
-from dse.domains.levels.models.timeloop.presets import load_machine
 from dse.domains.levels.problem import MachineProblem
+from dse.models.timeloop.presets import load_machine
 from dse.search.api import search
 from dse.search.searcher import make_searcher, searchers
 from tests.libraries import skip_without_libraries_of

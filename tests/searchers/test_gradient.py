@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dse
-from dse.domains.clustered.models.loopnest.constants import Constants
+from dse.models.loopnest.constants import Constants
 from dse.search.evaluator import BudgetExhausted, Evaluator
 from dse.search.record import Record
 from dse.search.searcher import make_searcher

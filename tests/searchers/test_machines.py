@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from dse.core.layer import Layer
-from dse.domains.levels.models.timeloop.presets import load_machine
 from dse.domains.levels.problem import MachineProblem
+from dse.models.timeloop.presets import load_machine
 from dse.search.api import search
 from searchers.gamma.operators import Operators
 from searchers.team.features import LevelFeatures, features_of

@@ -16,8 +16,8 @@ from threadpoolctl import threadpool_info
 
 from dse.core.cost_models import cost_model, cost_models
 from dse.domains.clustered.accelerator import PRESETS
-from dse.domains.clustered.models import maestro
-from dse.domains.clustered.models.maestro import kernel, reference
+from dse.models import maestro
+from dse.models.maestro import kernel, reference
 from dse.testing import RULES, broken, candidate, check_searcher, landscapes
 from dse.testing.fresh import Surroundings
 from dse.testing.pricing import rows_priced

@@ -12,14 +12,14 @@ from dse.core.evaluations import Evaluations
 from dse.core.hardware_figures import CAPACITY, ENERGY, HALF, RATE, STRUCTURE, TWICE, HardwareFigure
 from dse.core.model_constants import RANGE, ModelConstants
 from dse.domains.clustered.accelerator import CLOCK_GHZ, MACHINE_FIGURES, MAX_FIGURE, MAX_PES, Accelerator
-from dse.domains.clustered.mapping import MappingBatch
-from dse.domains.clustered.models.maestro.area import (
+from dse.domains.clustered.area import (
     L1_BANK,
     L1_BANK_UM2,
     L2_BANK,
     L2_BANK_UM2,
     PE_UM2,
 )
+from dse.domains.clustered.mapping import MappingBatch
 
 SIZES = ("l1_size", "l2_size")
 BANDWIDTHS = ("noc_bandwidth", "offchip_bandwidth")

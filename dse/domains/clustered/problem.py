@@ -20,11 +20,11 @@ from dse.core.layer import Layer
 from dse.core.limits import read_limits, words_of
 from dse.core.objective import canonical_objective, objectives_under, parse_objectives
 from dse.domains.clustered.accelerator import Accelerator, figure_column
+from dse.domains.clustered.adapter import adapted
 from dse.domains.clustered.cases import case_line
 from dse.domains.clustered.cost_model import CostModel, PriceRows
 from dse.domains.clustered.limits import FIGURES, MM2, Use, refusals
 from dse.domains.clustered.mapping import Mapping, MappingBatch
-from dse.domains.clustered.models.outside.adapter import adapted
 from dse.domains.clustered.space.mapping_space import SPACE, MappingSpace, SpaceField
 from dse.domains.clustered.space.parts import PES, Parts
 from dse.domains.clustered.templates import TEMPLATES
@@ -45,7 +45,7 @@ class Problem:
     """A layer x an accelerator x a mapping space x an objective x a cost model.
 
     `space`, `tiles` and `fixed` shape the space (see MappingSpace). `cost_model` is a model in words (see
-    `dse.core.cost_models.cost_model`), a function as `dse.domains.clustered.models.outside.python` prices by,
+    `dse.core.cost_models.cost_model`), a function as `dse.models.outside.python` prices by,
     or a model: every row that is priced goes through that object, so a wrapper sees and counts them all.
     """
 

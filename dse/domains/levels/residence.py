@@ -92,7 +92,7 @@ class LevelsTiles:
 
     def demands(self, problem: Any, mapping: Any) -> FloatArray:
         """See SharedTiles: computing, then of each level its reads, its writes, and both."""
-        from dse.domains.levels.models.timeloop import reference
+        from dse.models.timeloop import reference
 
         costs = reference.evaluate(problem.space.workload, problem.accelerator, mapping)
         assert isinstance(costs, reference.Costs)

@@ -13,12 +13,12 @@ from dse.core.layer import Layer
 from dse.domains.clustered.accelerator import PRESETS, Accelerator
 from dse.domains.clustered.cases import PRINTED, case_line
 from dse.domains.clustered.mapping import MappingBatch
-from dse.domains.clustered.models.loopnest import LoopNest
-from dse.domains.clustered.models.loopnest.reference import price
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.templates import TEMPLATES
+from dse.models.loopnest import LoopNest
+from dse.models.loopnest.reference import price
 from tests.conftest import Dse
-from tests.domains.clustered.models.loopnest_cases import area_mm2
+from tests.models.loopnest_cases import area_mm2
 from workloads import load_layer
 
 LAYERS = {

@@ -14,7 +14,7 @@ from dse.core.cost_models import cost_model
 from dse.core.layer import DIMS, Layer
 from dse.domains.clustered.accelerator import PRESETS, Accelerator
 from dse.domains.clustered.mapping import Level, Mapping
-from tests.domains.clustered.models.mapping_strategies import (
+from tests.models.mapping_strategies import (
     INT64_MAX,
     LAYERS,
     mappings,

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from dse.core.layer import DIMS
 from dse.domains.clustered.mapping import Level, Mapping, MappingBatch, Tile
 from dse.support.errors import InputError
-from tests.domains.clustered.models.mapping_strategies import any_mapping, refusal
+from tests.models.mapping_strategies import any_mapping, refusal
 
 
 @pytest.fixture

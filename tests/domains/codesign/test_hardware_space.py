@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from dse.domains.clustered.models.loopnest.constants import Constants
-from dse.domains.clustered.models.maestro.area import environment_area
+from dse.domains.clustered.area import environment_area
 from dse.domains.codesign.reading import read_space, space_from_dict, space_from_plain
 from dse.domains.levels.machine import sram_pj
-from dse.domains.levels.models.timeloop.presets import gemmini as preset
+from dse.models.loopnest.constants import Constants
+from dse.models.timeloop.presets import gemmini as preset
 from dse.support.errors import InputError
 from tests.domains.codesign.spaces import chips, gemmini
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dse.domains.levels.models.timeloop.presets import load_machine
+from dse.models.timeloop.presets import load_machine
 from tests.conftest import Dse
 
 CHIP = """

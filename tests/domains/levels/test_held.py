@@ -11,8 +11,8 @@ import pytest
 from dse.core.domains import hardware_from_dict
 from dse.core.layer import Layer
 from dse.domains.levels.machine import RETURNED, TENSORS, Bandwidth, Energy, Level, Machine
-from dse.domains.levels.models.timeloop import reference
 from dse.domains.levels.problem import MachineProblem
+from dse.models.timeloop import reference
 from dse.optimum import certify, verify
 from dse.support.errors import InputError
 from tests.domains.levels.proof.test_certify_machines import LAYERS, MAX, least, random_machine

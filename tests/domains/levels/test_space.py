@@ -11,11 +11,11 @@ import pytest
 from dse.core.layer import Layer
 from dse.domains.levels.machine import Level, Machine
 from dse.domains.levels.mapping import HierarchyMapping
-from dse.domains.levels.models.timeloop import prepared
-from dse.domains.levels.models.timeloop.presets import load_machine
 from dse.domains.levels.space.chains import factor_chains
 from dse.domains.levels.space.space import HierarchySpace
 from dse.domains.levels.workload import convolution, workload_of
+from dse.models.timeloop import prepared
+from dse.models.timeloop.presets import load_machine
 from dse.support.errors import InputError
 
 LAYER = Layer("CONV", 128, 128, 28, 28, 3, 3, padding=(1, 1))

@@ -14,9 +14,9 @@ from dse.core.layer import Layer
 from dse.core.reasons import Reason
 from dse.core.widths import Widths
 from dse.domains.levels.machine import Machine
-from dse.domains.levels.models.timeloop import reference
-from dse.domains.levels.models.timeloop.presets import load_machine
 from dse.domains.levels.problem import MachineProblem
+from dse.models.timeloop import reference
+from dse.models.timeloop.presets import load_machine
 from dse.optimum import certify, verify
 from dse.support.errors import InputError
 from tests.conftest import Dse

@@ -16,4 +16,4 @@ def few_points(monkeypatch: pytest.MonkeyPatch) -> None:
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fewer mappings are drawn by the check of each layer's proof, which has tests of its own."""
     monkeypatch.setattr("dse.optimum.verification.RANDOM_MAPPINGS", 100)
-    monkeypatch.setattr("dse.domains.levels.models.timeloop.check.claims.NEIGHBOURS", 3)
+    monkeypatch.setattr("dse.models.timeloop.check.claims.NEIGHBOURS", 3)

@@ -11,7 +11,7 @@ from dse.core.figures import CostBatch
 from dse.core.reasons import Reason
 from dse.domains.clustered.cost_model import CostModel
 from dse.domains.clustered.mapping import CLUSTER, OUTER_TILE
-from dse.domains.clustered.models.loopnest import LoopNest
+from dse.models.loopnest import LoopNest
 
 _CALLS = itertools.count()
 

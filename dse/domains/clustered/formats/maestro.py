@@ -7,8 +7,8 @@ from dataclasses import replace
 from dse.core.layer import Layer
 from dse.core.widths import NO_WIDTHS
 from dse.domains.clustered.accelerator import Accelerator
+from dse.domains.clustered.formats.dataflow_text import maestro_text, read_maestro_text
 from dse.domains.clustered.mapping import Mapping
-from dse.domains.clustered.models.maestro.dataflow_text import maestro_text, read_maestro_text
 from dse.support.errors import InputError
 
 

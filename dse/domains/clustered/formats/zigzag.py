@@ -16,8 +16,8 @@ from dse.core.zigzag_workload import DIMS, LINKS, WORD, held, layer_data
 from dse.domains.clustered.accelerator import Accelerator
 from dse.domains.clustered.loop_counts import Nest, nest
 from dse.domains.clustered.mapping import Mapping
-from dse.domains.clustered.models.zigzag.constants import Constants
-from dse.domains.clustered.models.zigzag.description import machine_data
+from dse.models.zigzag.constants import Constants
+from dse.models.zigzag.description import machine_data
 from dse.support.errors import InputError
 from dse.support.yaml_text import dump
 

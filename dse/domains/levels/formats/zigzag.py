@@ -13,9 +13,9 @@ from typing import Any
 from dse.core.zigzag_workload import DIMS, LINKS, layer_data
 from dse.domains.levels.formats import Written
 from dse.domains.levels.formats.zigzag_accelerator import OURS, accelerator_data, array, memory_sizes, unsaid
+from dse.domains.levels.formats.zigzag_machine import WORD_BITS
 from dse.domains.levels.machine import TENSORS, Machine
 from dse.domains.levels.mapping import HierarchyMapping, LevelMapping, Loop, read_mapping
-from dse.domains.levels.models.timeloop.zigzag_machine import WORD_BITS
 from dse.support.errors import InputError, shorten, unknown
 from dse.support.notes import noted, with_note
 from dse.support.validation import whole_number

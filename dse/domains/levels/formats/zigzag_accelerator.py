@@ -14,9 +14,9 @@ from typing import Any
 
 from dse.core.layer import COUPLED, Layer
 from dse.core.zigzag_workload import held
+from dse.domains.levels.formats.zigzag_machine import UNLIMITED, WORD_BITS
 from dse.domains.levels.machine import TENSORS, Level, Machine
 from dse.domains.levels.mapping import HierarchyMapping
-from dse.domains.levels.models.timeloop.zigzag_machine import UNLIMITED, WORD_BITS
 from dse.support.errors import InputError
 
 OURS = {"K": "K", "C": "C", "P": "Y", "Q": "X", "R": "R", "S": "S"}

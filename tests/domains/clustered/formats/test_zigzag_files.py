@@ -27,8 +27,8 @@ def price_files(name: str, mappings: int, folder: Path) -> None:
     pytest.importorskip("zigzag")
     from zigzag.api import get_hardware_performance_zigzag
 
-    from dse.domains.clustered.models.zigzag.constants import Constants
-    from dse.domains.clustered.models.zigzag.pricing import price
+    from dse.models.zigzag.constants import Constants
+    from dse.models.zigzag.pricing import price
 
     problem, priced = Problem(load_layer(name), EDGE, "edp"), 0
     genes = problem.space.sample(np.random.default_rng(0), DRAWN)

@@ -9,8 +9,8 @@ import pytest
 
 from dse.domains.levels.formats import export_levels
 from dse.domains.levels.mapping import HierarchyMapping
-from dse.domains.levels.models.timeloop.presets import load_machine
 from dse.domains.levels.workload import workload_of
+from dse.models.timeloop.presets import load_machine
 from dse.support.errors import InputError
 from dse.support.yaml_text import load
 from tests.conftest import Dse

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dse.domains.levels.models.timeloop.proof import proof
+from dse.models.timeloop.proof import proof
 
 
 @pytest.fixture(autouse=True)

@@ -11,9 +11,9 @@ import pytest
 
 from dse.core.layer import Layer
 from dse.domains.levels.machine import Bandwidth, Energy, Level, Machine
-from dse.domains.levels.models.timeloop.proof import proof
-from dse.domains.levels.models.timeloop.proof.orders import orders_of
 from dse.domains.levels.problem import MachineProblem
+from dse.models.timeloop.proof import proof
+from dse.models.timeloop.proof.orders import orders_of
 from dse.optimum import certify, verify
 from dse.support.errors import InputError
 from tests import ROOT
@@ -155,7 +155,7 @@ def test_rows_and_columns_are_told_apart_by_a_layer() -> None:
 
 
 def test_a_certificate_is_kept_verified_and_stopped(tmp_path: Path) -> None:
-    from dse.domains.levels.models.timeloop.presets import load_machine
+    from dse.models.timeloop.presets import load_machine
 
     layer = Layer("CONV", 128, 128, 28, 28, 3, 3, padding=(1, 1))
     problem = MachineProblem(layer, load_machine("gemmini"), "edp", "timeloop")
@@ -174,7 +174,7 @@ def test_a_certificate_is_kept_verified_and_stopped(tmp_path: Path) -> None:
 
 
 def test_what_is_too_much_to_prove_is_refused() -> None:
-    from dse.domains.levels.models.timeloop.presets import load_machine
+    from dse.models.timeloop.presets import load_machine
 
     layer = Layer("CONV", 8, 8, 8, 8, 3, 3)
     problem = MachineProblem(layer, load_machine("gemmini"), "edp", "timeloop", "factors", {"orders": "all"})

@@ -10,14 +10,14 @@ import numpy as np
 from dse.core.clock import Clock
 from dse.core.layer import Layer
 from dse.domains.levels.machine import TENSORS, Bandwidth, Energy, Level, Machine
-from dse.domains.levels.models.timeloop.presets import load_machine
-from dse.domains.levels.models.timeloop.proof.branch import Branch
-from dse.domains.levels.models.timeloop.proof.components import Component, components_of
-from dse.domains.levels.models.timeloop.proof.counts import Counts
-from dse.domains.levels.models.timeloop.proof.orders import OPEN, First, orders_of
-from dse.domains.levels.models.timeloop.proof.parallel import Parallel
-from dse.domains.levels.models.timeloop.proof.search import solve
 from dse.domains.levels.problem import MachineProblem
+from dse.models.timeloop.presets import load_machine
+from dse.models.timeloop.proof.branch import Branch
+from dse.models.timeloop.proof.components import Component, components_of
+from dse.models.timeloop.proof.counts import Counts
+from dse.models.timeloop.proof.orders import OPEN, First, orders_of
+from dse.models.timeloop.proof.parallel import Parallel
+from dse.models.timeloop.proof.search import solve
 from tests.domains.levels.proof.test_certify_machines import LAYERS, MAX, least, random_machine
 from workloads import load_layer
 

@@ -7,12 +7,12 @@ import pytest
 
 from dse.core.layer import Layer
 from dse.domains.levels.layout import RowArray
-from dse.domains.levels.models.timeloop.proof.components import components_of
-from dse.domains.levels.models.timeloop.proof.counts import Counts
-from dse.domains.levels.models.timeloop.proof.orders import EMPTY, OPEN, First, Orders, Pattern, orders_of
-from dse.domains.levels.models.timeloop.proof.tables import Tables
-from dse.domains.levels.models.timeloop.proof.terms import CYCLES, ENERGY, LIMIT, Terms
 from dse.domains.levels.problem import MachineProblem
+from dse.models.timeloop.proof.components import components_of
+from dse.models.timeloop.proof.counts import Counts
+from dse.models.timeloop.proof.orders import EMPTY, OPEN, First, Orders, Pattern, orders_of
+from dse.models.timeloop.proof.tables import Tables
+from dse.models.timeloop.proof.terms import CYCLES, ENERGY, LIMIT, Terms
 from tests.domains.levels.proof.test_certify_machines import random_machine
 
 LAYERS = (

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from dse import Layer
-from dse.domains.levels.models.timeloop.presets import load_machine
-from dse.domains.levels.models.timeloop.proof.components import components_of
-from dse.domains.levels.models.timeloop.proof.orders import EMPTY, First, orders_of
-from dse.domains.levels.models.timeloop.proof.whole import LevelOrders, Rows
 from dse.domains.levels.problem import MachineProblem
+from dse.models.timeloop.presets import load_machine
+from dse.models.timeloop.proof.components import components_of
+from dse.models.timeloop.proof.orders import EMPTY, First, orders_of
+from dse.models.timeloop.proof.whole import LevelOrders, Rows
 
 
 @pytest.mark.parametrize("running", [(), (0,), (2,), (0, 2), (0, 1, 2)])

@@ -9,8 +9,8 @@ import numpy as np
 from dse.core.chains import primes
 from dse.domains.levels.layout import RowArray
 from dse.domains.levels.machine import Bandwidth, Energy, Level, Machine
-from dse.domains.levels.models.timeloop import Layout, layout_of
 from dse.domains.levels.workload import CONV_DIMS, Tensor, Workload, convolution
+from dse.models.timeloop import Layout, layout_of
 
 SIZES = (1, 2, 3, 4, 6, 8, 12, 16)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from dse.domains.levels.models.timeloop.cases import CaseReader, Result, price_cases
+from dse.models.timeloop.cases import CaseReader, Result, price_cases
 from dse.support.errors import InputError
 from tests.domains.levels.timeloop import published
 

@@ -9,7 +9,7 @@ import pytest
 
 from dse.bench import cost
 from dse.domains.levels.domain import Levels
-from dse.domains.levels.models.timeloop import others
+from dse.models.timeloop import others
 from tests import DATA
 from tests.conftest import Dse
 from tests.domains.levels.timeloop import published

@@ -7,9 +7,9 @@ import pytest
 
 from dse.domains.levels.layout import RowArray
 from dse.domains.levels.machine import Level
-from dse.domains.levels.models.timeloop import Machine, Priced, Workload, layout_of, prepared, reference
-from dse.domains.levels.models.timeloop.faults import Fault
 from dse.domains.levels.workload import Tensor, convolution
+from dse.models.timeloop import Machine, Priced, Workload, layout_of, prepared, reference
+from dse.models.timeloop.faults import Fault
 from dse.support.errors import InputError
 from tests.domains.levels.timeloop.problems import (
     random_convolution,

@@ -9,8 +9,8 @@ import pytest
 
 from dse.domains.clustered.accelerator import PRESETS
 from dse.domains.levels.machine import Level, Machine, sram_pj
-from dse.domains.levels.models.timeloop.cases import CaseReader
-from dse.domains.levels.models.timeloop.presets import FILES, gemmini, load_machine
+from dse.models.timeloop.cases import CaseReader
+from dse.models.timeloop.presets import FILES, gemmini, load_machine
 from dse.support.errors import InputError
 from tests.domains.levels.timeloop import published
 

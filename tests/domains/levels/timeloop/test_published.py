@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from dse.domains.levels.models.timeloop.cases import CaseReader, Result, price_cases
+from dse.models.timeloop.cases import CaseReader, Result, price_cases
 from tests.domains.levels.timeloop import published
 
 EXERCISES = [entry["id"] for entry in published.rows("exercises")]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dse.domains.levels.machine import Bandwidth, Energy
-from dse.domains.levels.models.timeloop import HierarchyMapping, Level, Machine, Workload, reference
-from dse.domains.levels.models.timeloop.faults import Fault
-from dse.domains.levels.models.timeloop.presets import load_machine
 from dse.domains.levels.workload import convolution, read_parts
+from dse.models.timeloop import HierarchyMapping, Level, Machine, Workload, reference
+from dse.models.timeloop.faults import Fault
+from dse.models.timeloop.presets import load_machine
 
 
 def matrix_product(m: int, k: int, n: int) -> Workload:

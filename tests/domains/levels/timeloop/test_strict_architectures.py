@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from dse.domains.levels.machine import Machine
-from dse.domains.levels.models.timeloop.presets import load_machine
-from dse.domains.levels.models.timeloop.yaml_schema import NO_CHANGE, READ
+from dse.models.timeloop.presets import load_machine
+from dse.models.timeloop.yaml_schema import NO_CHANGE, READ
 from dse.support.errors import InputError
 
 pytest.importorskip("yaml")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dse.domains.levels.architecture import machine_from_dict
-from dse.domains.levels.models.timeloop.presets import load_machine
+from dse.models.timeloop.presets import load_machine
 from dse.support.errors import InputError
 
 pytest.importorskip("yaml")

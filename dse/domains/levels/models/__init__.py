@@ -1,1 +1,0 @@
-"""The cost models of machines of levels, a folder each."""

@@ -1,0 +1,152 @@
+"""The sound cost model: a mapping's loop nest on DRAM, L2, L1s and PEs, every word and cycle counted.
+
+Each transition of the nest moves what the next step needs and is not there. A step takes as long as its
+busiest PE or its transfers over the NoC, an outer step as long as its steps or its transfers from and to
+DRAM, whichever is longer. Energy is what the MACs and all accesses take. `docs/loopnest.md` states the model
+as equations; `reference` computes it in plain Python, `kernel` over batches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping as Table
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+from dse.core.cost_model import Detail
+from dse.core.figures import CostBatch
+from dse.core.layer import Layer
+from dse.core.roofline import Roofline, roofline
+from dse.domains.clustered.accelerator import MACHINE_FIGURES, Accelerator
+from dse.domains.clustered.cost_model import CaseExtras, CostModel, PriceRows, price_by_kernel
+from dse.domains.clustered.mapping import Mapping, MappingBatch
+from dse.models.loopnest.constants import Constants
+from dse.models.loopnest.counts import COUNTS, Counts
+from dse.models.loopnest.coverage import working_pes
+from dse.models.loopnest.params import machine_params, on_machines
+from dse.models.loopnest.units import in_units, l1_a_mac
+from dse.support.arrays import FloatArray, IntArray
+from dse.support.jit import load_kernels
+
+__all__ = ["Constants", "Counts", "LoopNest"]
+
+KERNEL = "dse.models.loopnest.kernel"
+
+
+@dataclass(frozen=True)
+class LoopNest(CostModel):
+    """Our own model: every MAC is done and every word counted; strides, paddings, dilations as they are.
+
+    `constants` may be replaced.
+    """
+
+    constants: Constants = field(default_factory=Constants)
+
+    name = "loopnest"
+    version = "1"
+    units: ClassVar[Table[str, str]] = {"area": "mm2", "power": "mW"}
+    prices_strides = True
+    prices_cases = True
+    explains = True
+    prices_widths = True
+    proof_module = "dse.models.loopnest.proof.bounds"
+    check_module = "dse.models.loopnest.check.claims"
+    bench_module = "dse.models.loopnest.others"
+    residence_module = "dse.domains.clustered.residence"
+    settings_type = Constants
+
+    @property
+    def settings(self) -> Constants:  # type: ignore[override]
+        """What a user may set are the constants."""
+        return self.constants
+
+    def evaluate(
+        self, layer: Layer, accelerator: Accelerator, mappings: MappingBatch, *, threads: int = 1
+    ) -> CostBatch:
+        """The costs of `mappings` of `layer`: energy in nJ, power in mW, area in mm2."""
+        return self.prepared(layer, accelerator)(mappings.rows, threads=threads)
+
+    def prepared(self, layer: Layer, accelerator: Accelerator) -> PriceRows:
+        """See CostModel; rows that bring a machine each are priced together."""
+        accelerator = accelerator.of_widths(layer.bits)
+        known = machine_params(layer, accelerator, self.constants)
+        per = in_units(self.constants, accelerator)
+
+        def price(rows: IntArray, machines: IntArray | None = None, threads: int = 1) -> CostBatch:
+            there = known if machines is None else on_machines(*known, layer, machines, per)
+            return _price(*there, rows, threads)
+
+        return price
+
+    def roofline(self, layer: Layer, hardware: Accelerator) -> Roofline | None:
+        """See CostModel. A MAC reads three operands of L1 and writes one; a word of DRAM goes through L2, the
+        NoC and an L1 at least once (docs, section 6). None where operands stay in L2."""
+        if hardware.holds:
+            return None
+        hardware = hardware.of_widths(layer.bits)
+        per = in_units(self.constants, hardware)
+        return roofline(
+            layer,
+            peak=hardware.num_pes * hardware.simd_lanes,
+            bandwidth=hardware.offchip_bandwidth,
+            mac_pj=per.mac_pj + l1_a_mac(hardware) * per.l1_pj,
+            word_pj=per.dram_pj + 2 * per.l2_pj + per.noc_pj + per.l1_pj,
+            bits=hardware.tensor_bits,
+        )
+
+    def needed_area(self, layer: Layer, machines: IntArray, rows: IntArray, costs: CostBatch) -> FloatArray:
+        """The area in mm2 of the PEs that ever work, with L1s and an L2 as large as the mapping needs."""
+        lanes = machines[:, MACHINE_FIGURES.index("simd_lanes")]
+        area = self.constants.area_of(working_pes(layer, machines, rows), lanes, costs.l1_size, costs.l2_size)
+        return np.where(costs.valid, area, 0.0)
+
+    def price_cases(
+        self,
+        layers: IntArray,
+        hardware: IntArray,
+        rows: IntArray,
+        extras: CaseExtras | None = None,
+        *,
+        threads: int = 1,
+    ) -> CostBatch:
+        """Prices rows as written, each with its own layer and hardware, as `CostModel.price_cases` has them.
+
+        `extras` says how much of the input is padding, which L1 and L2 there are and how fast the clock is.
+        A layer or a machine that cannot be is a row that is not valid.
+        """
+        from dse.models.loopnest.cases import cost_cases
+
+        return cost_cases(self, layers, hardware, rows, extras)
+
+    def count(self, layer: Layer, accelerator: Accelerator, mapping: Mapping) -> Counts | None:
+        """What the figures of one mapping are made of; None if it is not valid.
+
+        Words are counted, or bits where they have widths.
+        """
+        rows = MappingBatch.of([mapping]).rows
+        known = machine_params(layer, accelerator.of_widths(layer.bits), self.constants)
+        details = np.empty((1, len(COUNTS)), dtype=np.int64)
+        reasons = np.empty(1, dtype=np.uint8)
+        outputs = np.empty((4, 1), dtype=np.int64), np.empty((3, 1), dtype=np.float64)
+        load_kernels(KERNEL).price_rows(*known, rows, 0, 1, details, *outputs, reasons)
+        return Counts(*details[0].tolist()) if reasons[0] == 0 else None
+
+    def detail(self, layer: Layer, accelerator: Accelerator, mapping: Mapping) -> Detail | None:
+        """Where the cycles, the energy and the words of one mapping go; None if it is not valid."""
+        from dse.models.loopnest.breakdown import detail_of
+
+        counts = self.count(layer, accelerator, mapping)
+        if counts is None:
+            return None
+        return detail_of(layer, accelerator.of_widths(layer.bits), mapping, counts, self.constants)
+
+
+def _price(params: IntArray, constants: FloatArray, rows: IntArray, threads: int) -> CostBatch:
+    """The costs of rows on one machine, or each on its own."""
+    kernel, no_details = load_kernels(KERNEL), np.empty((0, len(COUNTS)), dtype=np.int64)
+
+    def price_share(start: int, stop: int, *columns: object) -> None:
+        kernel.price_rows(params, constants, rows, start, stop, no_details, *columns)
+
+    return price_by_kernel(price_share, len(rows), threads)

@@ -1,0 +1,143 @@
+"""Pairs of an outer and an inner tile of a dim that need not be looked at, where words alone count.
+
+A pair is dominated by one of smaller tiles with as many outer steps that moves no more, whatever the tiles of
+the other dims: some best mapping has undominated pairs only. With the parts of `parts` (x, n, b, p, q), what
+inner steps need anew of a tensor rises with x, n and b, and of what outer ones add, V' = b V - p O and
+O' = q O, V rises with b and falls with p and q as long as no V is negative. It may be for inputs where
+neighbouring windows overlap: there b, p and q have to be equal. Words of DRAM are W' = A W - E I, I' = F I
+with neither negative: they rise with A and fall with E and F. Smaller tiles take no more of L1 and L2.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dse.models.loopnest.extents import MAX_RUNS, OUTER_STEPS, TABLE_COLUMNS, measure
+from dse.models.loopnest.params import END_REAL, FIRST_REAL, OVERLAPS, PITCHES, SIZES
+from dse.models.loopnest.proof.boxes.fitting import HIGH, LEAST, LOW, MOST
+from dse.models.loopnest.traffic import (
+    ALL,
+    INDICES,
+    INNER_BACK,
+    INNER_NEXT,
+    OUTER_BACK,
+    OUTER_NEXT,
+    OUTPUTS,
+    PES_ONLY,
+    STEPS_ONLY,
+    SUM_COLUMNS,
+    SUM_KINDS,
+    WINDOWS,
+    C,
+    K,
+    Y,
+    add_up,
+    real_windows,
+)
+from dse.support.compiling import kernel, subroutine
+
+# Eight figures of each of the four kinds of sums of a dim, and three of DRAM: a pair with less is no worse.
+OF_A_KIND, AT_DRAM = 8, 32
+FIGURES = AT_DRAM + 3
+KEPT = 6
+"""Undominated pairs that a pair is set beside: of the same inner and of the same outer tile."""
+
+
+@subroutine
+def set_figures(figures, tables, sums, params, dim):
+    """Writes what is compared of a pair that has been measured."""
+    overlaps = params[OVERLAPS] + params[OVERLAPS + 1] > 0
+    for place in range(4):
+        kind = INDICES if dim <= C else WINDOWS
+        of_inputs = dim != K
+        if place > 0:
+            kind = STEPS_ONLY if place == 1 else PES_ONLY if place == 2 else OUTPUTS
+            of_inputs = dim == K and place < 3
+        onward, back = sums[dim, kind, INNER_NEXT], sums[dim, kind, INNER_BACK]
+        moved, returned = sums[dim, kind, OUTER_NEXT], sums[dim, kind, OUTER_BACK]
+        at = place * OF_A_KIND
+        figures[at], figures[at + 1] = sums[dim, kind, ALL] - onward - back, onward
+        figures[at + 2], figures[at + 3], figures[at + 4] = back, -moved, -returned
+        figures[at + 5] = figures[at + 6] = figures[at + 7] = 0
+        if overlaps and of_inputs:
+            figures[at + 5], figures[at + 6], figures[at + 7] = -back, moved, returned
+    figures[AT_DRAM] = figures[AT_DRAM + 1] = figures[AT_DRAM + 2] = 0
+    if dim >= Y:
+        first, end = params[FIRST_REAL + dim - Y], params[END_REAL + dim - Y]
+        rows, stay, back = real_windows(tables, dim, params[SIZES + dim], first, end)
+        figures[AT_DRAM], figures[AT_DRAM + 1], figures[AT_DRAM + 2] = rows, -stay, -back
+
+
+@subroutine
+def dominated(figures, kept, count):
+    """Whether one of some pairs has no figure that is greater."""
+    for index in range(count):
+        less = True
+        for column in range(FIGURES):
+            if kept[index, column] > figures[column]:
+                less = False
+                break
+        if less:
+            return True
+    return False
+
+
+@kernel
+def count_undominated(params, dim, across, places, counts):
+    """Fills `counts` (size + 1, size + 1): of outer tiles up to the row and inner ones up to the column, how
+    many pairs are not dominated.
+    """
+    size = params[SIZES + dim]
+    pitch = params[PITCHES + dim - Y] if dim >= Y else 1
+    overlap = params[OVERLAPS + dim - Y] if dim >= Y else 0
+    tables, runs = np.zeros((4, TABLE_COLUMNS), np.int64), np.zeros((4, 2, MAX_RUNS, 4), np.int64)
+    sums, figures = np.zeros((4, SUM_KINDS, SUM_COLUMNS), np.int64), np.zeros(FIGURES, np.int64)
+    by_inner, beside = np.zeros((size + 1, KEPT, FIGURES), np.int64), np.zeros((KEPT, FIGURES), np.int64)
+    found, steps_of = np.zeros(size + 1, np.int64), np.zeros(size + 1, np.int64)
+    counts[:] = 0
+    for tile in range(1, size + 1):
+        of_tile = 0
+        for inner in range(1, tile + 1):
+            measure(tables, runs, dim, size, tile, inner, across, places, pitch, overlap)
+            add_up(tables, sums, size, dim)
+            set_figures(figures, tables, sums, params, dim)
+            if steps_of[inner] != tables[dim, OUTER_STEPS]:
+                steps_of[inner], found[inner] = tables[dim, OUTER_STEPS], 0
+            beaten = dominated(figures, by_inner[inner], min(found[inner], KEPT))
+            if not beaten and not dominated(figures, beside, min(of_tile, KEPT)):
+                counts[tile, inner] = 1
+                for column in range(FIGURES):
+                    by_inner[inner, found[inner] % KEPT, column] = figures[column]
+                    beside[of_tile % KEPT, column] = figures[column]
+                found[inner] += 1
+                of_tile += 1
+    for tile in range(1, size + 1):
+        in_row = 0
+        for inner in range(1, size + 1):
+            in_row += counts[tile, inner]
+            counts[tile, inner] = counts[tile - 1, inner] + in_row
+
+
+@subroutine
+def within(counts, start, width, low, high, least, most):
+    """How many pairs are not dominated, of outer tiles from `low` to `high` and inner ones from `least`."""
+    above, below = start + high * width, start + (low - 1) * width
+    return counts[above + most] - counts[above + least - 1] - counts[below + most] + counts[below + least - 1]
+
+
+@subroutine
+def trim(box, dim, counts, start, width):
+    """Takes tiles off an interval's ends that are in dominated pairs only; False if none are left."""
+    low, high, least, most = box[dim, LOW], box[dim, HIGH], box[dim, LEAST], box[dim, MOST]
+    if within(counts, start, width, low, high, least, most) == 0:
+        return False
+    while within(counts, start, width, low, low, least, most) == 0:
+        low += 1
+    while within(counts, start, width, high, high, least, most) == 0:
+        high -= 1
+    while within(counts, start, width, low, high, least, least) == 0:
+        least += 1
+    while within(counts, start, width, low, high, most, most) == 0:
+        most -= 1
+    box[dim, LOW], box[dim, HIGH], box[dim, LEAST], box[dim, MOST] = low, high, least, most
+    return True

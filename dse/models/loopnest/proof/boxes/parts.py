@@ -1,0 +1,163 @@
+"""One dim of a small box: the least of each part of what its pairs of tiles move, over all the pairs.
+
+A tensor's words are a product of sums over dims less what stays (`traffic`). Let a dim's sum over all steps
+be n + b + x: n stays as the inner loop advances, b as it goes back, and x is new. Of b, p stays as the outer
+loop advances, q as that goes back, and y is lost. With W = I = 1, from the innermost loop out,
+
+    W' = (b + x) W + n (W - I),   W' - I' = x W + (b + n) (W - I)
+
+for the words that inner steps need anew (I is the product of all b). Each term is a product of parts that are
+not negative, so the least of each part gives the least of all. What outer steps keep is taken off I in the
+same way, V' = (b - p) V + p (V - O) and V' - O' = y V + (p + q) (V - O); b - p and y may be negative along
+rows, where intervals are multiplied. A box of one pair has its words exactly.
+"""
+
+from __future__ import annotations
+
+from dse.models.loopnest.extents import EXTENT, measure
+from dse.models.loopnest.params import OVERLAPS, PES, PITCHES, SIZES
+from dse.models.loopnest.proof.boxes.dominance import within
+from dse.models.loopnest.proof.boxes.fitting import HIGH, LEAST, LOW, MOST
+from dse.models.loopnest.traffic import (
+    ALL,
+    INDICES,
+    INNER_BACK,
+    INNER_NEXT,
+    OUTER_BACK,
+    OUTER_NEXT,
+    OUTPUTS,
+    PES_ONLY,
+    STEPS_ONLY,
+    WINDOWS,
+    add_up,
+    over_kinds,
+)
+from dse.support.compiling import subroutine
+
+C, Y = 1, 2
+# What is summed: a tensor's own indices, or rows; one a step; one a PE; outputs.
+OWN, A_STEP, A_PE, OUT = range(4)
+KINDS = 4
+# The parts x, n and b, at least; then b - p, y, p and q, at least and at most.
+NEW, NEXT, BACK, KEEPS, LOST, MOVED, RETURNED = 0, 1, 2, 3, 5, 7, 9
+PART_COLUMNS = 11
+# A dim's row: the parts of each kind, and what its first PE goes through in all steps.
+WALKED = KINDS * PART_COLUMNS
+ROW = WALKED + 1
+# Larger boxes of a dim, in pairs of tiles, are not looked at; entries of the memory of those that were.
+LARGEST_BOX = 256
+MEMORY, KEY = 1024, 6
+
+
+@subroutine
+def least_parts(row, tables, runs, sums, params, box, dim, across, places, counts, start):
+    """Fills a dim's row with the least of all pairs of tiles of the box that are not dominated."""
+    size = params[SIZES + dim]
+    pitch = params[PITCHES + dim - Y] if dim >= Y else 1
+    overlap = params[OVERLAPS + dim - Y] if dim >= Y else 0
+    for kind in range(KINDS):
+        at = kind * PART_COLUMNS
+        for column in range(PART_COLUMNS):
+            most = column > KEEPS and column % 2 == 0
+            row[at + column] = -1e300 if most else 1e300
+    row[WALKED] = 1e300
+    for tile in range(box[dim, LOW], box[dim, HIGH] + 1):
+        for inner in range(box[dim, LEAST], min(box[dim, MOST], tile) + 1):
+            if start >= 0 and within(counts, start, size + 1, tile, tile, inner, inner) == 0:
+                continue
+            measure(tables, runs, dim, size, tile, inner, across, places, pitch, overlap)
+            add_up(tables, sums, size, dim)
+            row[WALKED] = min(row[WALKED], float(over_kinds(tables, dim, EXTENT)))
+            for kind in range(KINDS):
+                which = INDICES if dim <= C else WINDOWS
+                if kind != OWN:
+                    which = STEPS_ONLY if kind == A_STEP else PES_ONLY if kind == A_PE else OUTPUTS
+                back, onward = float(sums[dim, which, INNER_BACK]), float(sums[dim, which, INNER_NEXT])
+                moved, returned = float(sums[dim, which, OUTER_NEXT]), float(sums[dim, which, OUTER_BACK])
+                at = kind * PART_COLUMNS
+                row[at + NEW] = min(row[at + NEW], sums[dim, which, ALL] - onward - back)
+                row[at + NEXT] = min(row[at + NEXT], onward)
+                row[at + BACK] = min(row[at + BACK], back)
+                widen(row, at + KEEPS, back - moved)
+                widen(row, at + LOST, back - moved - returned)
+                widen(row, at + MOVED, moved)
+                widen(row, at + RETURNED, returned)
+
+
+@subroutine
+def widen(row, column, value):
+    """Widens the interval at a column to a value."""
+    row[column], row[column + 1] = min(row[column], value), max(row[column + 1], value)
+
+
+@subroutine
+def small(box):
+    """Whether all dims of a box have few pairs of tiles."""
+    for dim in range(4):
+        pairs = (box[dim, HIGH] - box[dim, LOW] + 1) * (box[dim, MOST] - box[dim, LEAST] + 1)
+        if pairs > LARGEST_BOX:
+            return False
+    return True
+
+
+@subroutine
+def recall(keys, rows, places_of, tables, runs, sums, params, box, choice, counts, starts):
+    """Sees to it that each dim of a box has its row in `rows` (4, MEMORY, ROW), at `places_of` (4)."""
+    clusters = params[PES] // choice[0]
+    for dim in range(4):
+        across = clusters if dim == choice[1] else 1
+        places = choice[0] if dim == choice[2] else 1
+        mixed = box[dim, LOW]
+        for value in (box[dim, HIGH], box[dim, LEAST], box[dim, MOST], across, places):
+            mixed = mixed * 31 + value
+        place = mixed % MEMORY
+        places_of[dim] = place
+        key = keys[dim, place]
+        same = key[LOW] == box[dim, LOW] and key[HIGH] == box[dim, HIGH] and key[LEAST] == box[dim, LEAST]
+        if same and key[MOST] == box[dim, MOST] and key[4] == across and key[5] == places:
+            continue
+        for column in range(4):
+            key[column] = box[dim, column]
+        key[4], key[5] = across, places
+        least_parts(
+            rows[dim, place], tables, runs, sums, params, box, dim, across, places, counts, starts[dim]
+        )
+
+
+@subroutine
+def inner_words(rows, places_of, kinds, order):
+    """Words that the inner steps of a small box need anew, at least, in an order of loops."""
+    words, differ = 1.0, 0.0
+    for level in range(3, -1, -1):
+        dim = order[level]
+        row, at = rows[dim, places_of[dim]], kinds[dim] * PART_COLUMNS
+        new, onward, back = row[at + NEW], row[at + NEXT], row[at + BACK]
+        words, differ = (back + new) * words + onward * differ, new * words + (back + onward) * differ
+    return differ
+
+
+@subroutine
+def outer_words(rows, places_of, kinds, order):
+    """Words that a small box adds as its outer loop advances, at least, in an order of its loops."""
+    low = high = 1.0
+    apart = apart_high = 0.0
+    for level in range(3, -1, -1):
+        dim = order[level]
+        row, at = rows[dim, places_of[dim]], kinds[dim] * PART_COLUMNS
+        moved, more = row[at + MOVED], row[at + MOVED + 1]
+        first = times(row[at + KEEPS], row[at + KEEPS + 1], low, high)
+        second = times(moved, more, apart, apart_high)
+        third = times(row[at + LOST], row[at + LOST + 1], low, high)
+        both, both_high = moved + row[at + RETURNED], more + row[at + RETURNED + 1]
+        fourth = times(both, both_high, apart, apart_high)
+        low, high = first[0] + second[0], first[1] + second[1]
+        apart, apart_high = third[0] + fourth[0], third[1] + fourth[1]
+    return low
+
+
+@subroutine
+def times(low, high, other_low, other_high):
+    """The product of two intervals."""
+    first, second = low * other_low, low * other_high
+    third, fourth = high * other_low, high * other_high
+    return min(min(first, second), min(third, fourth)), max(max(first, second), max(third, fourth))

@@ -1,0 +1,164 @@
+"""MAESTRO over batches: regular rows go to the grouped walk, others to the complete one."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dse.core.reasons import Reason
+from dse.models.maestro.grouped import MAX_GROUPS, WORK_ROWS, price_regular
+from dse.models.maestro.levels import TABLE_ROWS
+from dse.models.maestro.walk import LARGEST_COUNT, price_any, wrap32
+from dse.support.compiling import inlined, kernel, subroutine
+
+FEASIBLE = int(Reason.FEASIBLE)
+ZERO_TILE = int(Reason.ZERO_TILE)
+PARTIAL_FILTER = int(Reason.PARTIAL_FILTER)
+CLUSTER_TOO_LARGE = int(Reason.CLUSTER_TOO_LARGE)
+BAD_HARDWARE = int(Reason.BAD_HARDWARE)
+BAD_LAYER = int(Reason.BAD_LAYER)
+OUT_OF_RANGE = int(Reason.OUT_OF_RANGE)
+LEFT = 255
+LARGEST = 2**31 - 1
+R, S = 4, 5
+
+
+@inlined
+def check_values(layer, hardware, row):
+    """The reason that values alone give, before any pricing."""
+    for index in range(5):
+        if hardware[index] < int(index != 3) or hardware[index] > (2**40 if index != 4 else LARGEST):
+            return BAD_HARDWARE
+    for index in range(1, 9):
+        if layer[index] < 1:
+            return BAD_LAYER
+    first = 1 if layer[0] == 1 else 0
+    too_large = False
+    for index in range(first, 6):
+        too_large |= layer[1 + index] > LARGEST or row[7 + index] > LARGEST or row[21 + index] > LARGEST
+        if row[7 + index] <= 0 or row[21 + index] <= 0:
+            return ZERO_TILE
+    for dim in (R, S):
+        if row[0] != dim and row[7 + dim] != layer[1 + dim]:
+            return PARTIAL_FILTER
+        if row[14] != dim and row[21 + dim] != layer[1 + dim]:
+            return PARTIAL_FILTER
+    if row[13] < 1 or row[13] > hardware[0]:
+        return CLUSTER_TOO_LARGE
+    if too_large or layer[7] > LARGEST or layer[8] > LARGEST:
+        return OUT_OF_RANGE
+    return FEASIBLE
+
+
+@inlined
+def pieces(size, tile):
+    """Into how many tiles a size is cut."""
+    return (size + tile - 1) // tile
+
+
+@subroutine
+def is_regular(layer, pes, row):
+    """Whether `price_regular` may price the row (of checked values)."""
+    if layer[7] != 1 or layer[8] != 1 or layer[3] < layer[5] or layer[4] < layer[6]:
+        return False
+    for dim in (R, S):
+        size, outer, inner = layer[1 + dim], row[7 + dim], row[21 + dim]
+        if outer > size or inner > outer:
+            return False
+        if inner < size and (pieces(outer, inner) > row[13] or pieces(size, outer) > pes // row[13]):
+            return False
+    for dim in range(int(layer[0] == 1), 4):
+        size = layer[1 + dim] - (layer[3 + dim] - 1 if dim > 1 else 0)
+        if row[7 + dim] > size or row[21 + dim] > row[7 + dim]:
+            return False
+    return True
+
+
+@inlined
+def may_overflow(layer, latency):
+    """Whether a regular mapping of the layer may have counts beyond 2^62, by a bound on all of them."""
+    windows = float(layer[5]) * layer[6]
+    elements = float(layer[1]) * layer[2] * layer[3] * layer[4]
+    return (1.0 + latency) * 9.0**4 * windows * windows * elements > LARGEST_COUNT
+
+
+@inlined
+def write_figures(layer, machine, result, wrap, counts, figures, i):
+    """Writes row i of the outputs from the counts of a priced mapping (steps 6.1, 6.2 and 6.3 of
+    `reference`)."""
+    if wrap:
+        result[2], result[3] = wrap32(result[2]), wrap32(result[3])
+    for index in range(4):
+        counts[index, i] = result[index]
+    inputs = layer[2] * layer[3] * layer[4]
+    weights = layer[2] * layer[5] * layer[6] * (1 if layer[0] == 1 else layer[1])
+    energy = result[4] * 18.61 + inputs * 18.61 + result[5] * 18.61 + weights * 18.61 + result[6] * 18.61
+    figures[0, i] = 0.00023 * energy
+    pes, lanes, bandwidth = float(machine[0]), float(machine[4]), float(machine[1])
+    l1, l2 = result[2] if result[2] != 0 else 1, result[3] if result[3] != 0 else 1
+    bus, gates = 14.662 * pes + 28.895, 1.2886 * (pes * pes) + 5.5814 * pes - 23.711
+    figures[1, i] = (
+        pes * (1.2223 * lanes + 0.00345 * l1)
+        + 0.00345 * l2
+        + (0.8 * bus / 1000 * bandwidth + max(0.34 * gates / 1000, 0.34))
+    )
+    figures[2, i] = (
+        pes * (283 * lanes + 0.104 * l1)
+        + 0.104 * l2
+        + (101.7938 * bus * bandwidth + max(395.473 * gates, 395.473))
+    )
+
+
+@kernel
+def price_rows(layers, hardware, rows, wrap, start, stop, counts, figures, reasons):
+    """Prices the regular rows from `start` to `stop`; returns how many others it has marked LEFT.
+
+    `layers` (n or 1, 9) and `hardware` (n or 1, 5) are as in `price_cases`. Fills `counts` (4, n): cycles,
+    MACs, L1 and L2 need; `figures` (3, n): energy in nJ, power, area; and `reasons` (n).
+    With `wrap`, buffer needs beyond 31 bits wrap, as MAESTRO prints them.
+    """
+    work = np.empty((WORK_ROWS, MAX_GROUPS), dtype=np.int64)
+    result = np.empty(7, dtype=np.int64)
+    left = 0
+    for i in range(start, stop):
+        layer = layers[i if len(layers) > 1 else 0]
+        machine = hardware[i if len(hardware) > 1 else 0]
+        row = rows[i]
+        reason = check_values(layer, machine, row)
+        if reason == FEASIBLE:
+            reason = LEFT
+            if is_regular(layer, machine[0], row) and not may_overflow(layer, machine[3]):
+                limits = machine[0], machine[1], machine[2], machine[3], machine[4]
+                if price_regular(layer, limits, row, work, result):
+                    reason = FEASIBLE
+        reasons[i] = reason
+        if reason == FEASIBLE:
+            write_figures(layer, machine, result, wrap, counts, figures, i)
+        else:
+            for index in range(len(counts)):
+                counts[index, i] = 0
+            for index in range(len(figures)):
+                figures[index, i] = 0.0
+            left += int(reason == LEFT)
+    return left
+
+
+@kernel
+def price_left(layers, hardware, rows, wrap, start, stop, counts, figures, reasons):
+    """Prices the rows that `price_rows` has marked LEFT, by the complete walk.
+
+    A kernel of its own, because few need it and it takes long to compile.
+    """
+    tables = np.empty((2, TABLE_ROWS, 6), dtype=np.int64)
+    params = np.empty((2, 6), dtype=np.int64)
+    orders = np.empty((2, 6), dtype=np.int64)
+    runs = np.empty((64, 3), dtype=np.int64)
+    result = np.empty(10, dtype=np.int64)
+    for i in range(start, stop):
+        if reasons[i] != LEFT:
+            continue
+        layer = layers[i if len(layers) > 1 else 0]
+        machine = hardware[i if len(hardware) > 1 else 0]
+        limits = machine[0], machine[1], machine[2], machine[3], machine[4]
+        reasons[i] = price_any(layer, limits, rows[i], tables, params, orders, runs, result)
+        if reasons[i] == FEASIBLE:
+            write_figures(layer, machine, result, wrap, counts, figures, i)

@@ -1,0 +1,108 @@
+"""The cost model of N-level memory hierarchies whose figures are those that Timeloop has published.
+
+Any number of storage levels, tensors that bypass any of them, a fan-out below any of them. Every level is a
+roofline over the whole run, the slowest one counts. `docs/timeloop.md` states the rules; `reference` computes
+them in plain Python, `kernel` over batches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from dse.domains.levels.layout import Layout, RowArray
+from dse.domains.levels.machine import Level, Machine
+from dse.domains.levels.mapping import HierarchyMapping, LevelMapping
+from dse.domains.levels.workload import Workload
+from dse.models.timeloop.faults import Fault, fault_text
+from dse.models.timeloop.tables import tables
+from dse.support.arrays import BoolArray, FloatArray, IntArray
+from dse.support.jit import load_kernels, share_out
+
+__all__ = [
+    "Fault",
+    "HierarchyMapping",
+    "Layout",
+    "Level",
+    "LevelMapping",
+    "Machine",
+    "Priced",
+    "RowArray",
+    "Workload",
+    "fault_text",
+    "layout_of",
+    "prepared",
+]
+
+KERNEL = "dse.models.timeloop.kernel"
+
+
+@dataclass(frozen=True)
+class Priced:
+    """The costs of n mappings: arrays of length n.
+
+    `energy_pj` in pJ. Where `fault` is not 0 the figures are 0, and `where` and `need` say what is wrong, in
+    the sense of `Fault`. `counts` (n, levels, tensors, 3), if asked for, are reads, fills and updates of one
+    instance.
+    """
+
+    cycles: IntArray
+    energy_pj: FloatArray
+    fault: IntArray
+    where: IntArray
+    need: IntArray
+    counts: IntArray
+
+    def __len__(self) -> int:
+        return len(self.cycles)
+
+    @property
+    def valid(self) -> BoolArray:
+        """Whether a mapping has a price."""
+        return np.equal(self.fault, 0)
+
+
+def layout_of(workload: Workload, machine: Machine) -> Layout:
+    """How mappings of `workload` onto `machine` are written as rows."""
+    return Layout(workload.names, workload.tensor_names, len(machine.levels))
+
+
+def prepared(workload: Workload, machine: Machine) -> Callable[..., Priced]:
+    """A function of the rows (n, columns) of mappings, which prices them.
+
+    It takes `threads`, on which the figures do not depend, and `counts`, whether to return the counts too.
+    Raises InputError where the workload does not suit the machine.
+    """
+    known, kernel = tables(workload, machine), load_kernels(KERNEL)
+    levels, tensors = len(machine.levels), len(workload.tensors)
+    columns = layout_of(workload, machine).columns
+
+    def price(rows: RowArray, threads: int = 1, counts: bool = False) -> Priced:
+        n = len(rows)
+        if rows.shape != (n, columns) or rows.dtype != np.int32:
+            raise ValueError(f"rows must be int32 of shape (n, {columns}), got {rows.dtype} {rows.shape}")
+        whole, energy = np.empty((4, n), dtype=np.int64), np.empty(n)
+        accesses = np.zeros((n if counts else 0, levels, tensors, 3), dtype=np.int64)
+
+        def price_share(start: int, stop: int) -> None:
+            kernel.price_rows(
+                rows,
+                start,
+                stop,
+                known.layer,
+                known.moves,
+                known.axes,
+                known.bits,
+                known.levels,
+                known.rates,
+                whole,
+                energy,
+                accesses,
+            )
+
+        share_out(price_share, n, threads)
+        return Priced(whole[0], energy, whole[1], whole[2], whole[3], accesses)
+
+    return price

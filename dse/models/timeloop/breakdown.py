@@ -1,0 +1,68 @@
+"""Where the cycles, the energy and the words of one mapping go, level by level."""
+
+from __future__ import annotations
+
+import math
+
+from dse.core.cost_model import Detail
+from dse.domains.levels.machine import Level, Machine
+from dse.domains.levels.mapping import HierarchyMapping
+from dse.domains.levels.workload import Workload
+from dse.models.timeloop import reference
+
+COMPUTE, MACS = "compute", "MACs"
+ACCESSES = ("reads", "fills", "updates")
+
+
+def break_down(workload: Workload, machine: Machine, mapping: HierarchyMapping) -> Detail | None:
+    """The breakdown; None where the mapping has no price."""
+    costs = reference.evaluate(workload, machine, mapping)
+    if isinstance(costs, reference.NotPriced):
+        return None
+    steps = math.prod(n for level in mapping.levels for _, n in level.temporal)
+    tensors, leakage = {}, {}
+    cycles = {COMPUTE: steps}
+    for level, instances in zip(machine.levels, machine.instances, strict=True):
+        kept = costs.counts.get(level.name, {})
+        took = reference.level_cycles(level, kept, steps, hidden=True)
+        if took:
+            cycles[level.name] = int(took)
+        tensors[level.name] = {
+            name: _tensor(level, counts, min(counts.instances, instances / level.cluster))
+            for name, counts in kept.items()
+        }
+        if level.leak_pj:
+            used = next((counts.instances for counts in kept.values()), 1)
+            leakage[level.name] = level.leak_pj * costs.cycles * used * 1e-3
+    return Detail(
+        cycles=cycles,
+        energy_nj={name: pj * 1e-3 for name, pj in costs.level_pj.items() if tensors[name] or pj}
+        | {MACS: costs.mac_pj * 1e-3},
+        words={
+            level: {
+                kind: sum(getattr(one, kind) * one.instances * one.bits for one in kept.values())
+                for kind in ACCESSES
+            }
+            for level, kept in costs.counts.items()
+            if kept
+        },
+        buffers={
+            level: {name: counts.tile * counts.bits for name, counts in kept.items()}
+            for level, kept in costs.counts.items()
+        },
+        bound=max(cycles, key=lambda name: cycles[name]),
+        tensors={level: kept for level, kept in tensors.items() if kept},
+        leakage_nj=leakage,
+        overlapping=True,
+        unit=machine.unit,
+    )
+
+
+def _tensor(level: Level, counts: reference.Counts, rows: float) -> dict[str, float]:
+    """What one tensor does at a level, in all instances at work."""
+    return {
+        "instances": counts.instances,
+        "tile": counts.tile,
+        **{kind: getattr(counts, kind) * counts.instances for kind in ACCESSES},
+        "energy_nj": sum(reference.accesses_pj(level, counts, rows)) * 1e-3,
+    }

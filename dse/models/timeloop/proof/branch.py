@@ -1,0 +1,325 @@
+"""One choice of what levels keep: its nodes, how they are divided, bounded and gone through."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+
+from dse.domains.levels.problem import MachineProblem
+from dse.models.timeloop.proof.components import Component
+from dse.models.timeloop.proof.counts import Counts
+from dse.models.timeloop.proof.dividing import Dividing, Ended
+from dse.models.timeloop.proof.nodes import Found, Node, choices_within
+from dse.models.timeloop.proof.orders import OPEN, Choice, First, Orders, Pattern
+from dse.models.timeloop.proof.parallel import Parallel
+from dse.models.timeloop.proof.room import MAX_LOG, SLACK, Lines, Related, Room
+from dse.models.timeloop.proof.sums import Sums
+from dse.models.timeloop.proof.tables import KERNEL, Tables
+from dse.models.timeloop.proof.terms import Terms
+from dse.support.arrays import BoolArray, FloatArray, IntArray
+from dse.support.jit import load_kernels
+
+ENUMERATION = "dse.models.timeloop.proof.enumeration"
+MAX_ATOMS = 24
+MAX_NEAR = 200
+
+
+@dataclass
+class _Tabled:
+    """A node with what its chains contribute: `table` (rows, chains), those of each component from `offsets`
+    on, and the `lines` below the terms.
+    """
+
+    node: Node
+    table: FloatArray
+    offsets: IntArray
+    lines: Lines
+
+
+class Branch:
+    """One choice of what levels keep: its terms, and the relaxation over parts of its chains."""
+
+    def __init__(
+        self,
+        problem: MachineProblem,
+        number: int,
+        components: Sequence[Component],
+        counts: Sequence[Counts],
+        orders: Orders,
+        keep: BoolArray,
+    ) -> None:
+        self.number, self.keep, self.orders = number, keep, orders
+        terms = Terms(problem, counts, keep)
+        self._tables = Tables(terms, orders, counts)
+        self._components, self._counts = components, counts
+        self._sums = Sums.of(terms)
+        self._room = Room(problem, self._sums)
+        self._dividing = Dividing(self._sums, orders, counts)
+        self._parallel = Parallel(components, [level.fan_out for level in problem.accelerator.levels])
+        self._iterations = math.prod(map(float, problem.space.workload.sizes.values()))
+        self._by_choice: dict[tuple[int, Choice], list[BoolArray | None]] = {}
+
+    @property
+    def is_tight(self) -> bool:
+        """Whether limits of figures rule much out: each node is then small, and to divide it takes most."""
+        return self._room.is_tight
+
+    def root(self) -> Node:
+        """All chains, under the pattern of which nothing is said."""
+        levels = len(self.keep)
+        nothing = tuple(np.empty(0, dtype=np.int64) for _ in self._components)
+        weights = tuple(np.empty(0) for _ in self._components)
+        return Node(
+            self.number,
+            (OPEN,) * levels,
+            tuple(np.arange(len(component)) for component in self._components),
+            -math.inf,
+            -math.inf,
+            np.zeros(len(self._sums.coefficients)),
+            nothing,
+            weights,
+            tuple(np.zeros(len(component)) for component in self._components),
+        )
+
+    def undecided(self, pattern: Pattern) -> int | None:
+        """The outermost level of which a pattern says nothing, though its loops matter; None without any."""
+        deepest = int(np.flatnonzero(self.keep.any(axis=1)).max())
+        for level, choice in enumerate(pattern[:deepest]):
+            if choice == OPEN and self.orders.looped[level]:
+                return level
+        return None
+
+    def choose(self, node: Node, level: int, choice: Choice) -> Node | None:
+        """The part of a node where a level's pattern is `choice`; None if there is none."""
+        chains, over = [], []
+        for places, excess, allowed in zip(node.chains, node.over, self._allowed(level, choice), strict=True):
+            if allowed is None:
+                chains.append(places)
+                over.append(excess)
+                continue
+            left = allowed[places]
+            if not left.any():
+                return None
+            chains.append(places[left])
+            over.append(excess[left])
+        pattern = (*node.pattern[:level], choice, *node.pattern[level + 1 :])
+        return replace(node, pattern=pattern, chains=tuple(chains), over=tuple(over), depth=node.depth + 1)
+
+    def _allowed(self, level: int, choice: Choice) -> list[BoolArray | None]:
+        """Of every component the chains that a level's choice leaves; None where these are all."""
+        if (level, choice) not in self._by_choice:
+            once, found = self.orders.once(level, choice), []
+            for component in self._components:
+                left = np.ones(len(component), dtype=np.bool_)
+                for place, dim in enumerate(component.dims):
+                    loops = component.temporal[:, place, level]
+                    if dim in once:
+                        left &= loops == 1
+                    if isinstance(choice, First) and choice.dims == (dim,):
+                        left &= loops > 1
+                found.append(None if left.all() else left)
+            self._by_choice[level, choice] = found
+        return self._by_choice[level, choice]
+
+    def relaxed(self, node: Node, target: float, rounds: int) -> tuple[Node | None, Found]:
+        """The node with its bound, less chains that cannot be below `target`, a logarithm; None if none can.
+
+        And whole chains on the way, whose losses may be less.
+        """
+        tabled = self._tabled(node, target)
+        if tabled is None:
+            return None, self._nothing()
+        node, table, offsets, lines = tabled.node, tabled.table, tabled.offsets, tabled.lines
+        related = None
+        if self.is_tight and target < MAX_LOG:
+            related = self._room.related(table, offsets, lines, target)
+        # Of shares of what is left of the cycles the largest has to be below 1.
+        goal = 0.0 if related and self._room.of_latency else target
+        sums, (atoms, mixed, counts) = self._sums, self._begin(node, offsets)
+        z, over, weights = node.z.copy(), np.zeros(table.shape[1]), np.empty(len(sums.kinds))
+        bound = load_kernels(KERNEL).relax(
+            table, lines.rows, offsets, lines.coefficients, sums.starts, sums.kinds, sums.powers, z,
+            atoms, mixed, counts, rounds, goal, over, weights,
+        )  # fmt: skip
+        base = bound - SLACK
+        bound = max(self._bound_of_loss(base, weights, related, target), node.bound)
+        if base >= goal or bound >= target:
+            return None, self._nothing()
+        chains, excess, kept_atoms, kept_mixed, chains_left = [], [], [], [], []
+        for part, places in enumerate(node.chains):
+            here = over[offsets[part] : offsets[part + 1]]
+            left = base + here < goal
+            chains_left.append(left)
+            chains.append(places[left])
+            excess.append(here[left])
+            count = counts[part]
+            kept_atoms.append(places[atoms[part, :count] - offsets[part]])
+            kept_mixed.append(mixed[part, :count].copy())
+        ended = Ended(table, offsets, lines.coefficients + z, weights, atoms, mixed, related, chains_left)
+        new = replace(
+            node, chains=tuple(chains), over=tuple(excess), bound=bound, base=base, z=z,
+            atoms=tuple(kept_atoms), mixed=tuple(kept_mixed), cut=self._dividing.by_first_visit(ended),
+            goal=None if goal == target else goal, steps_said=False,
+        )  # fmt: skip
+        undecided = self.undecided(node.pattern)
+        if self.is_tight:
+            level = None if undecided is None else self._dividing.level(new, ended, undecided)
+            new = replace(new, by_steps=self._dividing.by_steps(new, ended), level=level)
+        if undecided is not None:
+            return new, self._nothing()
+        return new, self._rounded(node, table, offsets, over, atoms, mixed, counts)
+
+    def _bound_of_loss(
+        self, base: float, weights: FloatArray, related: Related | None, target: float
+    ) -> float:
+        """The bound of the loss where that of the relaxation is `base`, both as logarithms."""
+        if related is None or not self._room.of_latency or base >= 0.0:
+            return base
+        return self._room.least_cycles(base, weights, related, target)
+
+    def _tabled(self, node: Node, target: float) -> _Tabled | None:
+        """The node, less chains that cannot be within what sums may be; None if none can."""
+        if self.is_tight and (node.base == -math.inf or node.steps_said):
+            wide = self._parallel.wide_enough(node.chains, self._iterations / self._room.most_steps(target))
+            if wide is None:
+                return None
+            node = node.less(wide)
+        kernel, sums = load_kernels(KERNEL), self._sums
+        table, offsets = self._table(node.pattern, node.chains, range(len(node.chains)))
+        while True:
+            lines = Lines(np.arange(len(sums.coefficients)), sums.coefficients.copy(), sums.starts)
+            kernel.draw_lines(
+                table, offsets, sums.visited, sums.factors, sums.taken, sums.sizes, sums.spreads,
+                sums.widest, lines.rows, lines.coefficients,
+            )  # fmt: skip
+            if not self.is_tight:
+                return _Tabled(node, table, offsets, lines)
+            left = self._room.fitting(table, offsets, lines, target)
+            if left is None:
+                return None
+            if left.all():
+                return _Tabled(node, table, offsets, lines)
+            table = np.compress(left, table, axis=1)
+            node = node.less([left[first:end] for first, end in pairwise(offsets.tolist())])
+            offsets = _offsets(node.chains)
+
+    def whole(self, node: Node, target: float, most: int) -> tuple[Found | None, int]:
+        """All whole chains of a node with a loss below `target`, a logarithm; None if that is too much."""
+        if choices_within(node.over, node.room(target)) > most:
+            return None, 0
+        # The component with the most chains is gone through innermost.
+        order = sorted(range(len(node.chains)), key=lambda part: len(node.chains[part]))
+        ranked = [np.argsort(node.over[part], kind="stable") for part in order]
+        places = [node.chains[part][rank] for part, rank in zip(order, ranked, strict=True)]
+        over = np.concatenate([node.over[part][rank] for part, rank in zip(order, ranked, strict=True)])
+        table, offsets = self._table(node.pattern, places, order)
+        rows = np.exp(table[: len(self._sums.factors)].T, order="C")
+        rest = self._rest(rows, offsets)
+        room = 4096
+        kernel, sums = load_kernels(ENUMERATION), self._sums
+        while True:
+            found, losses = np.empty((room, len(places)), dtype=np.int64), np.empty(room)
+            kept, looked = kernel.enumerate_chains(
+                rows, offsets, over, sums.factors, sums.starts, sums.first_starts, sums.kinds, sums.powers,
+                rest, node.room(target) + SLACK, math.exp(min(target, MAX_LOG)), found,
+                losses,
+            )  # fmt: skip
+            if kept >= 0:
+                break
+            room *= 8
+        chains = np.empty((kept, len(places)), dtype=np.int64)
+        for number, part in enumerate(order):
+            chains[:, part] = places[number][found[:kept, number] - offsets[number]]
+        return Found(self.number, chains, np.log(losses[:kept])), looked
+
+    def _rest(self, rows: FloatArray, offsets: IntArray) -> FloatArray:
+        """What the components after each multiply by: the least of terms, the most of first visits."""
+        least = np.minimum.reduceat(rows, offsets[:-1], axis=0)
+        most = np.maximum.reduceat(rows, offsets[:-1], axis=0)
+        terms = len(self._sums.coefficients)
+        edge = np.concatenate([least[:, :terms], most[:, terms:]], axis=1)
+        after = np.cumprod(edge[::-1], axis=0)[::-1]
+        return np.concatenate([after[1:], np.ones_like(after[:1])])
+
+    def _table(
+        self, pattern: Pattern, chains: Sequence[IntArray], parts: Sequence[int]
+    ) -> tuple[FloatArray, IntArray]:
+        """What chains of these components contribute to the terms and first visits, as logarithms: (terms,
+        chains of all components), and where each component begins.
+        """
+        offsets = _offsets(chains)
+        # After terms and first visits there is room for lines.
+        count = len(self._sums.factors)
+        table = np.empty((count + len(self._sums.visited), offsets[-1]))
+        for number, (part, places) in enumerate(zip(parts, chains, strict=True)):
+            self._tables.write(pattern, part, places, table[:count, offsets[number] : offsets[number + 1]])
+        return table, offsets
+
+    def _begin(self, node: Node, offsets: IntArray) -> tuple[IntArray, FloatArray, IntArray]:
+        """The chains that the relaxation ended with before, as far as they are still there."""
+        parts = len(node.chains)
+        atoms = np.zeros((parts, MAX_ATOMS), dtype=np.int64)
+        mixed, counts = np.zeros((parts, MAX_ATOMS)), np.zeros(parts, dtype=np.int64)
+        for part, places in enumerate(node.chains):
+            before = node.atoms[part]
+            at = np.minimum(np.searchsorted(places, before), len(places) - 1)
+            here = (places[at] == before) & (node.mixed[part] > 0)
+            weights = node.mixed[part][here]
+            if weights.sum() > 0:
+                count = int(here.sum())
+                atoms[part, :count] = at[here] + offsets[part]
+                mixed[part, :count] = weights / weights.sum()
+                counts[part] = count
+        return atoms, mixed, counts
+
+    def _rounded(
+        self,
+        node: Node,
+        table: FloatArray,
+        offsets: IntArray,
+        over: FloatArray,
+        atoms: IntArray,
+        mixed: FloatArray,
+        counts: IntArray,
+    ) -> Found:
+        """Whole chains near where the relaxation ended: from the heaviest ones down, one component at a time,
+        among the chains that exceed the bound least.
+        """
+        picked, start, ends = [], [], [0]
+        for part in range(len(node.chains)):
+            here = over[offsets[part] : offsets[part + 1]]
+            near = np.arange(len(here))
+            if len(near) > MAX_NEAR:
+                near = np.argpartition(here, MAX_NEAR)[:MAX_NEAR]
+            heaviest = int(here.argmin())
+            # A relaxation that is at its end at once may have no weights.
+            if counts[part]:
+                heaviest = atoms[part, int(mixed[part, : counts[part]].argmax())] - offsets[part]
+            start.append(ends[-1] + len(near))
+            picked.append(np.append(near, heaviest) + offsets[part])
+            ends.append(start[-1] + 1)
+        columns = np.concatenate(picked)
+        chains, sums = np.array(start), self._sums
+        loss = load_kernels(ENUMERATION).descend(
+            np.exp(table[: len(sums.factors), columns].T, order="C"), np.array(ends), sums.factors,
+            sums.starts, sums.first_starts, sums.kinds, sums.powers, chains,
+        )  # fmt: skip
+        if loss == math.inf:
+            return self._nothing()
+        whole = [
+            places[column - offset]
+            for places, column, offset in zip(node.chains, columns[chains], offsets, strict=False)
+        ]
+        return Found(self.number, np.array([whole]), np.log([loss]))
+
+    def _nothing(self) -> Found:
+        return Found(self.number, np.empty((0, len(self._components)), dtype=np.int64), np.empty(0))
+
+
+def _offsets(chains: Sequence[IntArray]) -> IntArray:
+    """Where each component's chains begin."""
+    return np.cumsum([0, *map(len, chains)]).astype(np.int64)

@@ -1,0 +1,126 @@
+"""Nodes of the search: some chains of every component under a pattern of orders, with their bound."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dse.models.timeloop.proof.components import Component
+from dse.models.timeloop.proof.orders import Pattern
+from dse.support.arrays import BoolArray, FloatArray, IntArray
+
+Cut = tuple[int, IntArray]
+"""Where to divide a node: a component, and of each of its chains the number of the part."""
+
+
+@dataclass(frozen=True)
+class Node:
+    """`chains` of each component, by place; `bound` is the logarithm of a loss that none of it is below.
+
+    `z`, `atoms` and `mixed` are where the relaxation ended. A mapping of some chains is at least as far above
+    `base` as their `over` add up to, and has to be below the target, or `goal` where `base` is related to it.
+    `by_steps` says where to divide it first; then comes the loop of `level`, if one is named, and `cut`.
+    `depth` is how often it was divided, and `steps_said` whether the last time was by steps.
+    """
+
+    branch: int
+    pattern: Pattern
+    chains: tuple[IntArray, ...]
+    bound: float
+    base: float
+    z: FloatArray
+    atoms: tuple[IntArray, ...]
+    mixed: tuple[FloatArray, ...]
+    over: tuple[FloatArray, ...]
+    cut: Cut | None = None
+    by_steps: Cut | None = None
+    level: int | None = None
+    goal: float | None = None
+    depth: int = 0
+    steps_said: bool = False
+
+    def room(self, target: float) -> float:
+        """By how much a mapping that is better than `target` may be above `base`."""
+        return (target if self.goal is None else self.goal) - self.base
+
+    def less(self, left: Sequence[BoolArray]) -> Node:
+        """The node with those chains that are left of each component."""
+        return replace(
+            self,
+            chains=tuple(one[here] for one, here in zip(self.chains, left, strict=True)),
+            over=tuple(one[here] for one, here in zip(self.over, left, strict=True)),
+        )
+
+    @property
+    def size(self) -> float:
+        """How many choices of chains there are."""
+        return math.prod(map(len, self.chains))
+
+
+@dataclass
+class Found:
+    """Whole chains (n, components) of a branch, with the logarithm of the least loss that each may have."""
+
+    branch: int
+    chains: IntArray
+    losses: FloatArray
+
+
+def split(node: Node, components: Sequence[Component]) -> list[Node]:
+    """Parts of a node's chains."""
+    part, numbers = node.by_steps or node.cut or _widest(node, components)
+    found = []
+    for number in np.unique(numbers).tolist():
+        left = [np.ones(len(places), dtype=np.bool_) for places in node.chains]
+        left[part] = numbers == number
+        found.append(
+            replace(
+                node.less(left),
+                cut=None,
+                by_steps=None,
+                steps_said=node.by_steps is not None,
+                depth=node.depth + 1,
+            )
+        )
+    return found
+
+
+def _widest(node: Node, components: Sequence[Component]) -> Cut:
+    """The component and what of it leaves less of one dim at one loop, where that is mixed the most."""
+    best, cut = 0.0, None
+    for part, (places, weights) in enumerate(zip(node.atoms, node.mixed, strict=True)):
+        heavy = weights > 1e-6
+        if heavy.sum() < 2:
+            continue
+        values = np.log(components[part].lengths[places[heavy]])
+        share = weights[heavy] / weights[heavy].sum()
+        mean = share @ values
+        spread = share @ (values - mean) ** 2
+        column = int(spread.argmax())
+        if spread[column] > best:
+            best, cut = float(spread[column]), (part, column, float(mean[column]))
+    part, column, value = cut or _halves(node, components)
+    return part, (np.log(components[part].lengths[node.chains[part], column]) > value).astype(np.int64)
+
+
+def _halves(node: Node, components: Sequence[Component]) -> tuple[int, int, float]:
+    """Where to split the component with the most chains, if no mixture says where."""
+    part = int(np.argmax([len(places) for places in node.chains]))
+    values = np.log(components[part].lengths[node.chains[part]])
+    column = int(values.std(axis=0).argmax())
+    return part, column, float((values[:, column].min() + values[:, column].max()) / 2)
+
+
+def choices_within(over: Sequence[FloatArray], room: float) -> float:
+    """About how many choices there are of one number of each, for a sum of at most `room`; no fewer."""
+    bins = 256
+    ways = np.zeros(bins + 1)
+    ways[0] = 1.0
+    for one in over:
+        # Rounded down: a choice is rather counted than not.
+        where = np.minimum(np.floor(one / max(room, 1e-12) * bins).astype(np.int64), bins)
+        ways = np.convolve(ways, np.bincount(where, minlength=bins + 1))[: bins + 1]
+    return float(ways.sum())

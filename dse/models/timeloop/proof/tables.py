@@ -1,0 +1,91 @@
+"""What chains contribute to the terms: a column for each count of a component, kept for all patterns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from threading import RLock
+
+import numpy as np
+
+from dse.models.timeloop.proof.counts import Counts
+from dse.models.timeloop.proof.orders import Orders, Outside, Pattern
+from dse.models.timeloop.proof.terms import Part, Terms
+from dse.support.arrays import FloatArray, IntArray
+from dse.support.jit import load_kernels
+
+KERNEL = "dse.models.timeloop.proof.relaxation"
+
+
+class _Store:
+    """Columns of one component, (columns, chains), each kept once."""
+
+    def __init__(self, chains: int) -> None:
+        self.columns = np.empty((16, chains))
+        self._places: dict[object, int] = {}
+
+    def place(self, key: object, parts: Sequence[FloatArray]) -> int:
+        """Where the sum of the parts, which the key stands for, is kept."""
+        if key not in self._places:
+            place = len(self._places)
+            if place == len(self.columns):
+                self.columns = np.concatenate([self.columns, np.empty_like(self.columns)])
+            self.columns[place] = np.sum(parts, axis=0)
+            self._places[key] = place
+        return self._places[key]
+
+
+class Tables:
+    """The columns of all components. Threads may ask at the same time."""
+
+    def __init__(self, terms: Terms, orders: Orders, counts: Sequence[Counts]) -> None:
+        self._terms, self._orders, self._counts = terms.flat, orders, counts
+        self._stores = [_Store(len(one.component)) for one in counts]
+        self._of: dict[tuple[int, int], list[int]] = {}
+        for number, term in enumerate(terms.flat):
+            if term.delivery is not None:
+                self._of.setdefault(term.delivery, []).append(number)
+        every = [*(term.parts for term in terms.flat), *(first.parts for first in terms.firsts)]
+        self._always = [
+            np.array([self._place(part, parts) for parts in every]) for part in range(len(counts))
+        ]
+        self._outsides: dict[Pattern, list[Outside]] = {}
+        self._places: dict[object, list[int]] = {}
+        self._written: dict[tuple[Pattern, int], IntArray] = {}
+        self._counting = RLock()
+
+    def write(self, pattern: Pattern, component: int, chains: IntArray, found: FloatArray) -> None:
+        """Write what chains of a component contribute to all terms and then first visits under a pattern, as
+        logarithms: (terms and first visits, chains).
+        """
+        # Threads that count at the same time would keep the same count twice.
+        with self._counting:
+            if (pattern, component) not in self._written:
+                self._written[pattern, component] = self._columns(pattern, component)
+            places = self._written[pattern, component]
+            columns = self._stores[component].columns
+        load_kernels(KERNEL).gather(columns, places, chains, found)
+
+    def _columns(self, pattern: Pattern, component: int) -> IntArray:
+        """Where in the component's store what it contributes under a pattern is."""
+        if pattern not in self._outsides:
+            self._outsides[pattern] = [self._orders.outside(pattern, *delivery) for delivery in self._of]
+        places: IntArray = self._always[component].copy()
+        for delivery, outside in zip(self._of, self._outsides[pattern], strict=True):
+            places[self._of[delivery]] = self._delivered(component, delivery, outside)
+        return places
+
+    def _delivered(self, component: int, delivery: tuple[int, int], outside: Outside) -> list[int]:
+        """The columns of the terms with a delivery."""
+        key = (component, delivery, outside)
+        if key not in self._places:
+            words = self._counts[component].delivered(*delivery, outside)
+            self._places[key] = [
+                self._place(component, self._terms[number].parts, words) for number in self._of[delivery]
+            ]
+        return self._places[key]
+
+    def _place(self, component: int, parts: Sequence[Part], *more: FloatArray) -> int:
+        """Where in the component's store the sum of these counts of all its chains is."""
+        found = [*(part(self._counts[component]) for part in parts), *more]
+        # Counts keep what they have counted: the same array is the same count.
+        return self._stores[component].place(tuple(map(id, found)), found)

@@ -1,0 +1,110 @@
+"""Whole chains as rows of mappings: in every order of the loops that a pattern stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import numpy as np
+
+from dse.domains.levels.layout import RowArray
+from dse.domains.levels.problem import MachineProblem
+from dse.domains.levels.space.orders import Order
+from dse.models.timeloop.proof.components import Component
+from dse.models.timeloop.proof.orders import Choice, First, Orders, Pattern
+from dse.support.arrays import BoolArray, IntArray
+from dse.support.jit import load_kernels
+
+ORDERING = "dse.models.timeloop.proof.ordering"
+
+
+@dataclass(frozen=True)
+class LevelOrders:
+    """The orders (n, dims) of a level's loops.
+
+    Bits say which dims are looped over more than once: of each such set of dims, the orders that differ in
+    their loops, from `starts` on in `picks`, and the innermost dim of each, -1 where there is no loop.
+    """
+
+    orders: IntArray
+    starts: IntArray
+    picks: IntArray
+    innermost: IntArray
+
+    @classmethod
+    def of(cls, orders: IntArray) -> LevelOrders:
+        """The orders, with those that differ for every set of dims."""
+        dims = orders.shape[1]
+        picks, innermost = [], []
+        for running in range(2**dims):
+            runs = (running >> orders) & 1
+            codes, last = np.zeros(len(orders), dtype=np.int64), np.full(len(orders), -1)
+            for place in range(dims):
+                here = runs[:, place] == 1
+                codes = np.where(here, codes * (dims + 1) + orders[:, place] + 1, codes)
+                last = np.where(here, orders[:, place], last)
+            different = np.sort(np.unique(codes, return_index=True)[1])
+            picks.append(different)
+            innermost.append(last[different])
+        starts = np.cumsum([0, *map(len, picks)]).astype(np.int64)
+        return cls(orders, starts, np.concatenate(picks), np.concatenate(innermost))
+
+
+@lru_cache(16)
+def _level_orders(names: tuple[Order, ...], dims: tuple[str, ...]) -> LevelOrders:
+    """The orders by the places of dims; machines share them, and small proofs have little else to do."""
+    return LevelOrders.of(np.array([[dims.index(name) for name in one] for one in names]))
+
+
+class Rows:
+    """Chains of a problem's components as rows of its layout."""
+
+    def __init__(self, problem: MachineProblem, components: Sequence[Component], orders: Orders) -> None:
+        self._layout, self._components, self._mirror = problem.space.layout, components, orders
+        self._choices = [level.orders for level in problem.space.levels]
+
+    @cached_property
+    def _orders(self) -> list[LevelOrders]:
+        """The orders of each level."""
+        return [_level_orders(names, self._layout.dims) for names in self._choices]
+
+    def write(self, pattern: Pattern, keep: BoolArray, chains: IntArray) -> RowArray:
+        """The rows of chains (n, components) in every order of the pattern, and those of its mirror, where
+        `keep` (levels, tensors) says what levels keep.
+        """
+        dims = len(self._layout.dims)
+        rows = np.ones((len(chains), self._layout.levels, self._layout.width), dtype=np.int32)
+        for component, picked in zip(self._components, chains.T, strict=True):
+            looped = list(component.dims)
+            rows[:, :, looped] = component.temporal[picked].swapaxes(1, 2)
+            rows[:, :, [dims + dim for dim in looped]] = component.spatial[picked].swapaxes(1, 2)
+        rows[:, :, 3 * dims :] = keep
+        found = [self._ordered(rows, pattern)]
+        mirrored = self._mirror.mirrored(pattern)
+        if mirrored != pattern:
+            other, mirror = rows.copy(), list(self._mirror.mirror)
+            for first in (0, dims):
+                other[:, :, first : first + dims] = rows[:, :, [first + dim for dim in mirror]]
+            found.append(self._ordered(other, mirrored))
+        return np.concatenate(found) if len(found) > 1 else found[0]
+
+    def _ordered(self, rows: RowArray, pattern: Pattern) -> RowArray:
+        """The rows in the orders of each level that have its choice's innermost loop, each once: where a loop
+        that runs once stands does not matter.
+        """
+        found = rows.reshape(len(rows), -1)
+        for level, choice in enumerate(pattern):
+            found = self._level(found, level, choice)
+        return found
+
+    def _level(self, rows: RowArray, level: int, choice: Choice) -> RowArray:
+        known, layout = self._orders[level], self._layout
+        allowed = np.zeros(len(layout.dims), dtype=np.bool_)
+        if isinstance(choice, First):
+            allowed[list(choice.dims)] = True
+        written: RowArray = load_kernels(ORDERING).write_orders(
+            rows, layout.temporal(level).start, layout.order(level).start, known.orders, known.starts,
+            known.picks, known.innermost, allowed, not isinstance(choice, First),
+        )  # fmt: skip
+        return written
