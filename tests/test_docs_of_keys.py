@@ -6,7 +6,8 @@ import re
 
 from dse.core import directives
 from dse.domains.levels.formats import zigzag as zigzag_mapping
-from dse.models.timeloop import yaml_schema, zigzag_machine
+from dse.domains.levels.formats import zigzag_machine
+from dse.models.timeloop import yaml_schema
 from tests import ROOT
 from workloads.models import timeloop_problem, zigzag_workload
 

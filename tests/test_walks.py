@@ -20,7 +20,7 @@ from tests.test_import_contract import TIERS
 from workloads import load_layer
 
 PLACES = {name: place for place, tier in enumerate(TIERS) for name in tier}
-ROW = ("dse.core", "dse.domains", "dse.search")
+ROW = ("dse.core", "dse.domains", "dse.models", "dse.search")
 
 
 class Walk:

@@ -119,8 +119,7 @@ def sources(model: str) -> list[Path]:
     """The files that decide what a proof under a cost model says: solver, model, space, rules, objectives."""
     home = Path(__file__).parents[1]
     domain = home / "domains" / cost_model_class(model).domain
-    shared = [source for source in domain.rglob("*.py") if domain / "models" not in source.parents]
-    own = [*home.glob("core/*.py"), *home.glob("optimum/*.py"), *shared, *model_sources(model)]
+    own = [*home.glob("core/*.py"), *home.glob("optimum/*.py"), *domain.rglob("*.py"), *model_sources(model)]
     return sorted(own)
 
 

@@ -9,7 +9,9 @@ from collections.abc import Iterator
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 
-FORBIDDEN = re.compile(r"(dse\.core\.cost_models|dse\.domains\.\w+\.(models|proof)|dse\.optimum|results)\b")
+FORBIDDEN = re.compile(
+    r"(dse\.core\.cost_models|dse\.models|dse\.domains\.\w+\.proof|dse\.optimum|results)\b"
+)
 """What prices, what proves, and what is known of optima, whatever the domain."""
 
 

@@ -12,7 +12,7 @@ from functools import cache
 from types import ModuleType
 from typing import Any
 
-import dse.domains
+import dse.models
 from dse.core.cost_models import cost_model_class, cost_models, outside_models
 from dse.core.layer import Layer
 from dse.domains.clustered.accelerator import Accelerator
@@ -71,8 +71,8 @@ def _model_modules() -> tuple[ModuleType, ...]:
     outside = {cost_model_class(name).__module__ for name in outside_models()}
     names = [
         item.name
-        for item in pkgutil.walk_packages(dse.domains.__path__, f"{dse.domains.__name__}.")
-        if ".models." in item.name and not any(part in item.name for part in (".proof", ".check"))
+        for item in pkgutil.walk_packages(dse.models.__path__, f"{dse.models.__name__}.")
+        if not any(part in item.name for part in (".proof", ".check"))
         if not any(f"{item.name}.".startswith(f"{home}.") for home in outside)
     ]
     return tuple(importlib.import_module(name) for name in names)

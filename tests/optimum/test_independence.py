@@ -53,7 +53,7 @@ def test_a_kept_certificate_is_of_all_the_code_that_it_depends_on(model: str) ->
     home = Path(dse.__file__).parent
     found = {source.relative_to(home).as_posix() for source in sources(model)}
     own = home_of(model).removeprefix("dse.").replace(".", "/")
-    domain = own.partition("/models/")[0]
+    domain = f"domains/{cost_model_class(model).domain}"
     assert {f"{own}/proof/bounds.py", f"{own}/__init__.py", f"{domain}/problem.py"} <= found
     assert {"core/certificate.py", "core/objective.py", "optimum/cache.py"} <= found
     for other in set(MODELS) - {model}:
