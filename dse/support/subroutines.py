@@ -20,6 +20,7 @@ from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, Flags
 from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.typed_passes import NativeLowering
+from numba.core.types import Function
 
 REFUSES = ctypes.cast(ctypes.pythonapi.PyObject_GetAttr, ctypes.c_void_p).value
 """What stands for an entry from Python: a C function of two objects that raises TypeError for a tuple."""
@@ -37,6 +38,20 @@ def same_flags(flags: Flags, other: object) -> Any:
 
 Flags.__hash__ = lambda _: NAMES
 Flags.__eq__ = same_flags
+
+resolve = Function.get_call_type
+
+
+def remembered(builtin: Any, context: Any, args: Any, kws: Any) -> Any:
+    """What a call of one of numba's functions gives, by the types of its arguments: tried out once."""
+    found = vars(builtin).setdefault("_resolved", {})
+    asked = (args, tuple(kws.items()))
+    if asked not in found:
+        found[asked] = resolve(builtin, context, args, kws)
+    return found[asked]
+
+
+Function.get_call_type = remembered
 
 
 class SubroutineLibrary(JITCodeLibrary):  # type: ignore[misc]
