@@ -30,6 +30,7 @@ from tests.import_graph import (
 TIERS: tuple[tuple[str, ...], ...] = (
     ("dse.support",),
     ("dse.core",),
+    ("dse.proof",),
     ("dse.domains",),
     ("dse.models",),
     ("dse.search",),

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+AnyArray = NDArray[Any]
 BoolArray = NDArray[np.bool_]
 CodeArray = NDArray[np.uint8]
 CountArray = NDArray[np.int32]

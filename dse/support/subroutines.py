@@ -51,7 +51,7 @@ def remembered(builtin: Any, context: Any, args: Any, kws: Any) -> Any:
     return found[asked]
 
 
-Function.get_call_type = remembered
+setattr(Function, "get_call_type", remembered)  # noqa: B010
 
 
 class SubroutineLibrary(JITCodeLibrary):  # type: ignore[misc]

@@ -1,0 +1,1 @@
+"""Proofs of optima: one branch and bound for all models, which bring the bounds (see `contract`)."""
