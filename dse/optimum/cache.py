@@ -119,7 +119,13 @@ def sources(model: str) -> list[Path]:
     """The files that decide what a proof under a cost model says: solver, model, space, rules, objectives."""
     home = Path(__file__).parents[1]
     domain = home / "domains" / cost_model_class(model).domain
-    own = [*home.glob("core/*.py"), *home.glob("optimum/*.py"), *domain.rglob("*.py"), *model_sources(model)]
+    own = [
+        *home.glob("core/*.py"),
+        *home.glob("proof/*.py"),
+        *home.glob("optimum/*.py"),
+        *domain.rglob("*.py"),
+        *model_sources(model),
+    ]
     return sorted(own)
 
 

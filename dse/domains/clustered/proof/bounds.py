@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -22,9 +22,11 @@ from dse.domains.clustered.mapping import (
     OUTER_ORDER,
     OUTER_PARALLEL,
     OUTER_TILE,
+    Mapping,
 )
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof.choices import ORDER_TABLE
+from dse.proof.contract import Boxes
 from dse.support.arrays import FloatArray, IntArray
 
 MAPPED = ORDER_TABLE.shape[1]
@@ -140,6 +142,14 @@ class Bounds(Protocol):
         ...
 
 
+class MappingBoxes(Boxes, Protocol):
+    """Boxes of mappings, for the engine. `limits`, if it is there, are as in `Bounds`."""
+
+    def mapping_of(self, design: Any) -> Mapping:
+        """The mapping that a design of `settle` is."""
+        ...
+
+
 class Certifier(Protocol):
     """The module `bounds` in a cost model's folder. `GROUP` says in words what a group is a choice of."""
 
@@ -151,6 +161,10 @@ class Certifier(Protocol):
 
     def make_bounds(self, problem: Problem) -> Bounds:
         """The problem as the solver sees it, if it is not refused."""
+        ...
+
+    def make_boxes(self, problem: Problem) -> MappingBoxes:
+        """The problem as the engine sees it, if it is not refused; who has this needs no `make_bounds`."""
         ...
 
     def least_area(self, problem: Problem) -> float:

@@ -8,11 +8,11 @@ from typing import cast
 from dse.core.objective import objective_named, refuse_several
 from dse.core.proofs import proof_module
 from dse.domains.clustered.problem import Problem
-from dse.domains.clustered.proof.bounds import Bounds, Certifier
+from dse.domains.clustered.proof.bounds import Bounds, Certifier, MappingBoxes
 from dse.domains.clustered.space.parts import SPACES
 from dse.support.errors import InputError
 
-NEEDS = ("GROUP", "refuse", "make_bounds", "least_area")
+NEEDS = ("GROUP", "refuse", "least_area")
 """What a Certifier has."""
 
 
@@ -24,6 +24,11 @@ def certifier_of(problem: Problem) -> Certifier:
 def has_floor_only(problem: Problem) -> bool:
     """Whether a problem is beyond the solver, and a floor is what can be said of it."""
     return problem.parts != SPACES["default"] or objective_named(problem.objective).of_need
+
+
+def has_boxes(problem: Problem) -> bool:
+    """Whether the problem's cost model brings boxes for the engine."""
+    return hasattr(certifier_of(problem), "make_boxes")
 
 
 def refuse(problem: Problem) -> None:
@@ -39,7 +44,7 @@ def refuse(problem: Problem) -> None:
         certifier.refuse(problem)
 
 
-def refuse_limits(problem: Problem, bounds: Bounds) -> None:
+def refuse_limits(problem: Problem, bounds: Bounds | MappingBoxes) -> None:
     """InputError for limits that a cost model's own bounds know nothing of."""
     known = getattr(bounds, "limits", ())
     for figure, limit in problem.use.limits.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from dse.core.certificate import Incumbent, priced, priced_point
 from dse.core.clock import Clock
 from dse.domains.clustered.problem import Problem
 from dse.support.arrays import IntArray
+from dse.support.errors import InputError
 
 DRAWN, STARTS, STEPS_DOWN = 20_000, 8, 200
 
@@ -46,3 +48,10 @@ def descend(problem: Problem, floor: float, clock: Clock) -> IntArray | None:
                 break
             here, loss = near[int(found.argmin())], float(found.min())
     return best
+
+
+def with_factors(problem: Problem) -> Problem | None:
+    """The problem over perfect factors; None where a tile is fixed that is no factor."""
+    with suppress(InputError):
+        return problem.with_changes(tiles="factors")
+    return None

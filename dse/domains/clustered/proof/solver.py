@@ -15,7 +15,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
 from os import cpu_count
@@ -39,13 +38,15 @@ from dse.domains.clustered.accelerator import Accelerator
 from dse.domains.clustered.mapping import Level, Mapping
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof.bounds import Bounds, Choice, Groups, Solution, Value, Winner
+from dse.domains.clustered.proof.boxes import solve_boxes
 from dse.domains.clustered.proof.certifiers import (
     certifier_of,
+    has_boxes,
     has_floor_only,
     refuse,
     refuse_limits,
 )
-from dse.domains.clustered.proof.descent import good_mapping
+from dse.domains.clustered.proof.descent import good_mapping, with_factors
 from dse.domains.clustered.space.genes import LEVELS, MAPPED_DIMS, ORDERS
 from dse.support.arrays import FloatArray
 from dse.support.errors import InputError
@@ -76,6 +77,8 @@ def solve(
     refuse(problem)
     if has_floor_only(problem):
         raise InputError("the solver takes the default space only, and not the area that a mapping needs")
+    if has_boxes(problem):
+        return solve_boxes(problem, clock, known, threads)
     warm(problem.model.name, problem.tiles)
     bounds = certifier_of(problem).make_bounds(problem)
     refuse_limits(problem, bounds)
@@ -197,13 +200,6 @@ def begin(problem: Problem, known: Certificate | None, clock: Clock, threads: in
     # Of groups that are not settled some were solved: they will be again.
     listed = list(known.solved) if known.settled else []
     return Found(value, None, best, known.settled, listed, known.counts.inner_levels)
-
-
-def with_factors(problem: Problem) -> Problem | None:
-    """The problem over perfect factors; None where a tile is fixed that is no factor."""
-    with suppress(InputError):
-        return problem.with_changes(tiles="factors")
-    return None
 
 
 def factors_best(problem: Problem, factors: Problem, clock: Clock, threads: int) -> Incumbent | None:
