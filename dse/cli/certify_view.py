@@ -214,14 +214,9 @@ def _proof(certificate: Certificate, problem: AnyProblem) -> str:
         kept = f" after {output.short(certificate.earlier_seconds)} s of earlier runs{kept}"
     left = f", {counts.open:,} left" if counts.open else ""
     beyond = " or beyond the limits" if within_limits(problem) else ""
-    if counts.groups == 1:
-        rest = "the others are left or ruled out" if left else "the others ruled out"
-        return (
-            f"proof over {counts.mappings:,} mappings in {seconds} s{kept}: {counts.inner_levels:,} of them "
-            f"priced, {rest} by bounds"
-        )
+    choices = "choice" if counts.groups == 1 else "choices"
     return (
         f"proof over {counts.mappings:,} mappings in {seconds} s{kept}: "
-        f"{counts.groups:,} choices of {prover_of(problem).groups}, {counts.too_large:,} too large for the "
+        f"{counts.groups:,} {choices} of {prover_of(problem).groups}, {counts.too_large:,} too large for the "
         f"buffers{beyond}, {counts.bounded:,} ruled out by their bound, {counts.solved:,} solved{left}"
     )

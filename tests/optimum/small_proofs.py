@@ -13,7 +13,7 @@ from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof import solver
 from dse.domains.levels.machine import TENSORS, Bandwidth, Level, Machine
 from dse.domains.levels.problem import MachineProblem
-from dse.models.timeloop.proof import proof, search
+from dse.models.timeloop.proof import boxes, search
 
 LAYERS = (
     Layer("CONV", 2, 2, 4, 4, 3, 3),
@@ -33,9 +33,9 @@ def begin_with_few_points(patch: pytest.MonkeyPatch, points: int = 64, steps: in
     """Proofs under `timeloop` begin with so many points as small spaces need, which are bounded as large ones
     are: they come to the same.
     """
-    patch.setattr(proof, "MAX_WHOLE", 0)
-    patch.setattr(proof, "FIRST_POINTS", points)
-    patch.setattr(proof, "STEPS_DOWN", steps)
+    patch.setattr(boxes, "MAX_WHOLE", 0)
+    patch.setattr(search, "FIRST_POINTS", points)
+    patch.setattr(search, "STEPS_DOWN", steps)
 
 
 def results() -> Iterator[str]:

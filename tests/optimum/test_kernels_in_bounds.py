@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from dse.models.timeloop.proof import proof
+from dse.models.timeloop.proof import boxes
 from tests import ROOT
 from tests.optimum.small_proofs import begin_with_few_points, results
 
@@ -22,10 +22,10 @@ def njit(*arguments, **options):
 
 numba.njit = njit
 
-from dse.models.timeloop.proof import proof
+from dse.models.timeloop.proof import boxes, search
 from tests.optimum.small_proofs import results
 
-proof.FIRST_POINTS, proof.STEPS_DOWN, proof.ROUNDS = 8, 1, 2
+search.FIRST_POINTS, search.STEPS_DOWN, boxes.ROUNDS = 8, 1, 2
 print(*results(), sep="\\n")
 """
 
@@ -36,7 +36,7 @@ def test_small_proofs_by_plain_python_stay_in_their_arrays_and_end_as_the_compil
     run = subprocess.run([sys.executable, "-c", PLAIN], capture_output=True, text=True, cwd=ROOT, check=False)
     assert run.returncode == 0, run.stderr[-600:]
     begin_with_few_points(monkeypatch, 8, 1)
-    monkeypatch.setattr(proof, "ROUNDS", 2)
+    monkeypatch.setattr(boxes, "ROUNDS", 2)
     found = run.stdout.splitlines()
     assert found == list(results())
     assert sum("optimal" in line for line in found) == 10

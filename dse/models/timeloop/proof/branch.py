@@ -13,7 +13,7 @@ from dse.domains.levels.problem import MachineProblem
 from dse.models.timeloop.proof.components import Component
 from dse.models.timeloop.proof.counts import Counts
 from dse.models.timeloop.proof.dividing import Dividing, Ended
-from dse.models.timeloop.proof.nodes import Found, Node, choices_within
+from dse.models.timeloop.proof.nodes import Node, WholeChains, choices_within, split
 from dse.models.timeloop.proof.orders import OPEN, Choice, First, Orders, Pattern
 from dse.models.timeloop.proof.parallel import Parallel
 from dse.models.timeloop.proof.room import MAX_LOG, SLACK, Lines, Related, Room
@@ -26,6 +26,8 @@ from dse.support.jit import load_kernels
 ENUMERATION = "dse.models.timeloop.proof.enumeration"
 MAX_ATOMS = 24
 MAX_NEAR = 200
+MAX_LOOKED, MAX_LOOKED_TIGHT = 50_000, 1_000_000
+"""Choices of factors up to which a node is enumerated. Where figures are limited most are passed over."""
 
 
 @dataclass
@@ -125,7 +127,18 @@ class Branch:
             self._by_choice[level, choice] = found
         return self._by_choice[level, choice]
 
-    def relaxed(self, node: Node, target: float, rounds: int) -> tuple[Node | None, Found]:
+    def parts(self, node: Node, target: float) -> list[Node] | None:
+        """The parts of a node whose bound is below `target`, a logarithm; None where few choices are left."""
+        level = self.undecided(node.pattern) if node.level is None else node.level
+        if node.by_steps is None and level is not None:
+            chosen = (self.choose(node, level, choice) for choice in self.orders.choices(level))
+            return [part for part in chosen if part is not None and not self.orders.is_second(part.pattern)]
+        most = MAX_LOOKED_TIGHT if self.is_tight else MAX_LOOKED
+        if node.by_steps is None and choices_within(node.over, node.room(target)) <= most:
+            return None
+        return split(node, self._components)
+
+    def relaxed(self, node: Node, target: float, rounds: int) -> tuple[Node | None, WholeChains]:
         """The node with its bound, less chains that cannot be below `target`, a logarithm; None if none can.
 
         And whole chains on the way, whose losses may be less.
@@ -146,7 +159,7 @@ class Branch:
             atoms, mixed, counts, rounds, goal, over, weights,
         )  # fmt: skip
         base = bound - SLACK
-        bound = max(self._bound_of_loss(base, weights, related, target), node.bound)
+        bound = self._bound_of_loss(base, weights, related, target)
         if base >= goal or bound >= target:
             return None, self._nothing()
         chains, excess, kept_atoms, kept_mixed, chains_left = [], [], [], [], []
@@ -207,10 +220,8 @@ class Branch:
             node = node.less([left[first:end] for first, end in pairwise(offsets.tolist())])
             offsets = _offsets(node.chains)
 
-    def whole(self, node: Node, target: float, most: int) -> tuple[Found | None, int]:
-        """All whole chains of a node with a loss below `target`, a logarithm; None if that is too much."""
-        if choices_within(node.over, node.room(target)) > most:
-            return None, 0
+    def whole(self, node: Node, target: float) -> WholeChains:
+        """All whole chains of a node with a loss below `target`, a logarithm."""
         # The component with the most chains is gone through innermost.
         order = sorted(range(len(node.chains)), key=lambda part: len(node.chains[part]))
         ranked = [np.argsort(node.over[part], kind="stable") for part in order]
@@ -223,7 +234,7 @@ class Branch:
         kernel, sums = load_kernels(ENUMERATION), self._sums
         while True:
             found, losses = np.empty((room, len(places)), dtype=np.int64), np.empty(room)
-            kept, looked = kernel.enumerate_chains(
+            kept = kernel.enumerate_chains(
                 rows, offsets, over, sums.factors, sums.starts, sums.first_starts, sums.kinds, sums.powers,
                 rest, node.room(target) + SLACK, math.exp(min(target, MAX_LOG)), found,
                 losses,
@@ -234,7 +245,7 @@ class Branch:
         chains = np.empty((kept, len(places)), dtype=np.int64)
         for number, part in enumerate(order):
             chains[:, part] = places[number][found[:kept, number] - offsets[number]]
-        return Found(self.number, chains, np.log(losses[:kept])), looked
+        return WholeChains(chains, np.log(losses[:kept]))
 
     def _rest(self, rows: FloatArray, offsets: IntArray) -> FloatArray:
         """What the components after each multiply by: the least of terms, the most of first visits."""
@@ -285,7 +296,7 @@ class Branch:
         atoms: IntArray,
         mixed: FloatArray,
         counts: IntArray,
-    ) -> Found:
+    ) -> WholeChains:
         """Whole chains near where the relaxation ended: from the heaviest ones down, one component at a time,
         among the chains that exceed the bound least.
         """
@@ -314,10 +325,10 @@ class Branch:
             places[column - offset]
             for places, column, offset in zip(node.chains, columns[chains], offsets, strict=False)
         ]
-        return Found(self.number, np.array([whole]), np.log([loss]))
+        return WholeChains(np.array([whole]), np.log([loss]))
 
-    def _nothing(self) -> Found:
-        return Found(self.number, np.empty((0, len(self._components)), dtype=np.int64), np.empty(0))
+    def _nothing(self) -> WholeChains:
+        return WholeChains(np.empty((0, len(self._components)), dtype=np.int64), np.empty(0))
 
 
 def _offsets(chains: Sequence[IntArray]) -> IntArray:

@@ -69,14 +69,13 @@ def enumerate_chains(
     loss of at most `limit`, in `found` (n, components) and `losses`. `over` is ascending in each component.
 
     `rest` (components, terms and first visits) is the least that a term, and the most that a first visit, is
-    multiplied by in the components after one. Returns how many are kept, -1 if there is no room for them, and
-    how many were looked at.
+    multiplied by in the components after one. Returns how many are kept, -1 if there is no room for them.
     """
     parts, width = len(offsets) - 1, rows.shape[1]
     at = offsets[:-1].copy()
     products, spent = np.empty((parts + 1, width)), np.zeros(parts + 1)
     products[0] = coefficients
-    depth, kept, looked = 0, 0, 0
+    depth, kept = 0, 0
     slack = 1.0 + 1e-9
     while depth >= 0:
         chain = at[depth]
@@ -86,7 +85,6 @@ def enumerate_chains(
             if depth >= 0:
                 at[depth] += 1
             continue
-        looked += 1
         if depth + 1 < parts:
             for term in range(width):
                 products[depth + 1, term] = products[depth, term] * rows[chain, term]
@@ -104,9 +102,9 @@ def enumerate_chains(
             )
             if loss <= limit:
                 if kept == len(found):
-                    return -1, looked
+                    return -1
                 found[kept, :] = at
                 losses[kept] = loss
                 kept += 1
         at[depth] += 1
-    return kept, looked
+    return kept

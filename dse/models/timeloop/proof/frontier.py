@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 from zipfile import BadZipFile
@@ -15,10 +14,11 @@ import numpy as np
 from dse.models.timeloop.proof.branch import Branch
 from dse.models.timeloop.proof.nodes import Node
 from dse.models.timeloop.proof.orders import EMPTY, OPEN, Choice, First
+from dse.support.arrays import FloatArray
 
 
-def pack(nodes: Sequence[Node]) -> bytes:
-    """Branch, pattern, bound and chains of nodes; where their relaxations ended is found again."""
+def pack(nodes: Iterable[Node], bounds: FloatArray) -> bytes:
+    """Branch, pattern and chains of nodes, and their bounds; where their relaxations ended is found again."""
     about = [
         (node.branch, [list(choice) if isinstance(choice, First) else choice for choice in node.pattern])
         for node in nodes
@@ -28,34 +28,30 @@ def pack(nodes: Sequence[Node]) -> bytes:
     np.savez_compressed(
         file,
         about=np.frombuffer(json.dumps(about).encode(), dtype=np.uint8),
-        bounds=np.array([node.bound for node in nodes]),
+        bounds=bounds,
         lengths=np.array([len(part) for part in parts], dtype=np.int32),
         chains=np.concatenate([*parts, np.empty(0)]).astype(np.int32),
     )
     return file.getvalue()
 
 
-def unpack(data: bytes, branches: Sequence[Branch]) -> list[Node]:
-    """The nodes that `pack` wrote; none where it was not `pack` that did."""
-    if not data:
-        return []
+def unpack(data: bytes, branches: Sequence[Branch]) -> tuple[list[Node], FloatArray]:
+    """The nodes that `pack` wrote, and their bounds; none where it was not `pack` that did."""
     try:
         with np.load(io.BytesIO(data)) as file:
             about = json.loads(file["about"].tobytes())
-            bounds, lengths = file["bounds"].tolist(), file["lengths"]
+            bounds, lengths = file["bounds"], file["lengths"]
             parts = np.split(file["chains"].astype(np.int64), np.cumsum(lengths)[:-1])
     except (OSError, ValueError, KeyError, BadZipFile):
-        return []
+        return [], np.empty(0)
     found, each = [], len(parts) // max(len(about), 1)
     for number, (branch, pattern) in enumerate(about):
         root = branches[branch].root()
         chains = tuple(parts[number * each : (number + 1) * each])
         choices = tuple(_choice(choice) for choice in pattern)
         over = tuple(np.zeros(len(part)) for part in chains)
-        found.append(
-            replace(root, pattern=choices, chains=chains, bound=bounds[number], base=-math.inf, over=over)
-        )
-    return found
+        found.append(replace(root, pattern=choices, chains=chains, over=over))
+    return found, bounds
 
 
 def _choice(data: Any) -> Choice:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -60,13 +61,18 @@ class Node:
         return math.prod(map(len, self.chains))
 
 
-@dataclass
-class Found:
-    """Whole chains (n, components) of a branch, with the logarithm of the least loss that each may have."""
+class WholeChains(NamedTuple):
+    """A chain of each component (n, components), with the logarithm of the least loss that it may have."""
 
-    branch: int
     chains: IntArray
     losses: FloatArray
+
+
+def every_chain(node: Node) -> WholeChains:
+    """All whole chains of a node, of whose losses nothing is known."""
+    sides = np.meshgrid(*node.chains, indexing="ij")
+    chains = np.stack([side.ravel() for side in sides], axis=1)
+    return WholeChains(chains, np.full(len(chains), -math.inf))
 
 
 def split(node: Node, components: Sequence[Component]) -> list[Node]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from dse.models.timeloop.proof import proof
+from dse.models.timeloop.proof import boxes
 
 
 @pytest.fixture(autouse=True)
 def _bound_small_spaces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(proof, "MAX_WHOLE", 0)
+    monkeypatch.setattr(boxes, "MAX_WHOLE", 0)

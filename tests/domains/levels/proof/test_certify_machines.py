@@ -12,7 +12,7 @@ import pytest
 from dse.core.layer import Layer
 from dse.domains.levels.machine import Bandwidth, Energy, Level, Machine
 from dse.domains.levels.problem import MachineProblem
-from dse.models.timeloop.proof import proof
+from dse.models.timeloop.proof import boxes
 from dse.models.timeloop.proof.orders import orders_of
 from dse.optimum import certify, verify
 from dse.support.errors import InputError
@@ -106,9 +106,9 @@ def test_small_spaces_that_are_priced_whole_have_the_optimum_that_bounds_prove(
         problem = MachineProblem(layer, random_machine(rng), objective, "timeloop")
         if not 0 < problem.space.mappings <= MAX:
             continue
-        monkeypatch.setattr(proof, "MAX_WHOLE", 0)
+        monkeypatch.setattr(boxes, "MAX_WHOLE", 0)
         bounded = certify(problem, cache=False)
-        monkeypatch.setattr(proof, "MAX_WHOLE", MAX)
+        monkeypatch.setattr(boxes, "MAX_WHOLE", MAX)
         whole = certify(problem, cache=False)
         assert (whole.status, whole.lower_bound) == (bounded.status, bounded.lower_bound), (number, layer)
         assert (whole.best is None) == (bounded.best is None)

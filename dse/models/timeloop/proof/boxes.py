@@ -1,0 +1,202 @@
+"""Mappings onto machines of levels as boxes, for the engine (`dse.proof`).
+
+A box is a `Node`: a choice of what levels keep, a pattern of the orders, and some factors of every component
+of dims. Its bound is that of `relaxation`, which leaves out factors that cannot beat the best mapping. A node
+is divided by what the innermost loop of a level is, from the outermost level in, and then by how large tiles
+are. Of one with few choices left the mappings are priced by the problem itself, in all orders of its pattern;
+so are all mappings of a space of few.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from itertools import product
+from threading import Lock
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dse.core.objective import objective_named
+from dse.domains.levels.layout import RowArray
+from dse.domains.levels.problem import MachineProblem
+from dse.models.timeloop.proof.bounds import GROUP
+from dse.models.timeloop.proof.branch import Branch
+from dse.models.timeloop.proof.components import components_of
+from dse.models.timeloop.proof.counts import Counts
+from dse.models.timeloop.proof.frontier import pack, unpack
+from dse.models.timeloop.proof.nodes import Node, WholeChains, every_chain
+from dse.models.timeloop.proof.orders import orders_of
+from dse.models.timeloop.proof.parallel import busy_components
+from dse.models.timeloop.proof.room import SLACK
+from dse.models.timeloop.proof.terms import unit_of_loss
+from dse.models.timeloop.proof.whole import Rows
+from dse.proof.contract import Bounded, Children, Found, Rounds
+from dse.support.arrays import AnyArray, BoolArray, FloatArray
+
+if TYPE_CHECKING:
+    from dse.domains.levels.mapping import HierarchyMapping
+
+ROUNDS = 24
+"""Of the relaxation, for one node."""
+ALIKE = 0.005
+"""Bounds of latency that differ by less are alike: most nodes have the least latency, or nearly so."""
+PRICED_AT_ONCE = 256
+MAX_WHOLE = 8192
+"""Mappings up to which a space is priced whole: to bound parts of it takes longer."""
+MAX_TIED = 200_000
+"""Mappings equal to the best but for rounding, up to which each is priced: beyond, one of them is enough."""
+WHOLE = 1e-6
+"""By how much a number of cycles, which are whole, may be off."""
+
+
+class LevelBoxes:
+    """The boxes of a problem: see `dse.proof.contract`. Within, bounds are logarithms, in cycles and pJ."""
+
+    kind = GROUP
+
+    def __init__(self, problem: MachineProblem, *, may_be_small: bool = True) -> None:
+        self._problem = problem
+        objective, self._hertz = objective_named(problem.objective), float(problem.criteria.hertz)
+        self._unit = unit_of_loss(objective, self._hertz)
+        self._of_latency = objective.exponents == {"latency": 1}
+        self.rounds = Rounds(least=8, most=8, share=1, alike=ALIKE if self._of_latency else 0.0)
+        self.is_small = may_be_small and problem.space.mappings <= MAX_WHOLE
+        every = components_of(problem)
+        # A dim of size 1 has no loops: without others it stands for all.
+        looped = [one for one in every if (one.temporal * one.spatial).max() > 1] or every[:1]
+        fan_outs = [level.fan_out for level in problem.accelerator.levels]
+        busy = busy_components(looped, fan_outs, problem.use.least_macs)
+        self._components = looped if busy is None else busy
+        counts = [Counts(problem.space.workload, problem.accelerator, one) for one in self._components]
+        self._orders = orders_of(problem)
+        self._branches = [
+            Branch(problem, number, self._components, counts, self._orders, keep)
+            for number, keep in enumerate(() if busy is None else _bypasses(problem))
+        ]
+        self._rows = Rows(problem, self._components, self._orders)
+        self._tied = self._tied_before = 0
+        self._counting = Lock()
+
+    def mapping_of(self, row: RowArray) -> HierarchyMapping:
+        """The mapping that a row is."""
+        return self._problem.space.layout.decode(row)
+
+    def roots(self) -> AnyArray:
+        """See Boxes: one for every choice of what levels keep; none if too few MACs can be at work."""
+        return _boxes([branch.root() for branch in self._branches])
+
+    def bound(self, boxes: AnyArray, to_beat: float) -> Bounded:
+        """See Boxes. On the way some whole chains near where relaxations ended are priced."""
+        losses, found, target = np.zeros(len(boxes)), [], self._target(to_beat)
+        for place, node in enumerate(() if self.is_small else boxes):
+            new, near = self._branches[node.branch].relaxed(node, target, ROUNDS)
+            found += self._price(node, near, to_beat)
+            losses[place] = to_beat if new is None else self._loss(new.bound)
+            boxes[place] = node if new is None else new
+        return Bounded(losses, _found(found))
+
+    def divide(self, boxes: AnyArray, bounds: FloatArray, to_beat: float) -> Children:
+        """See Boxes."""
+        # All that is settled and bounded in a round goes by what was tied before it.
+        self._tied_before, parts, parents = self._tied, [], []
+        target = self._target(to_beat)
+        for place, node in enumerate(boxes):
+            known = self._known(node, target)
+            here = [] if known is None else self._parts(known, target) or []
+            parts += here
+            parents += [place] * len(here)
+        return Children(_boxes(parts), np.array(parents, dtype=np.int64))
+
+    def settle(self, boxes: AnyArray, to_beat: float) -> Found:
+        """See Boxes."""
+        found, target = [], self._target(to_beat)
+        for node in boxes:
+            known = self._known(node, target)
+            if known is not None and self._parts(known, target) is None:
+                found += self._price(known, self._whole(known, target), to_beat)
+        return _found(found)
+
+    def pack(self, boxes: AnyArray, bounds: FloatArray) -> bytes:
+        """See Boxes."""
+        return pack(boxes, bounds)
+
+    def unpack(self, kept: bytes) -> tuple[AnyArray, FloatArray]:
+        """See Boxes."""
+        nodes, bounds = unpack(kept, self._branches)
+        return _boxes(nodes), bounds
+
+    def _target(self, to_beat: float) -> float:
+        """The logarithm, in cycles, pJ or both, of what a loss below `to_beat` is below."""
+        best = to_beat / self._unit
+        if best == math.inf:
+            return math.inf
+        if self._of_latency:
+            best = math.ceil(best - WHOLE) - 1
+            return math.log(best + WHOLE) if best >= 0 else -math.inf
+        if best <= 0:
+            return -math.inf
+        return math.log(best) + (SLACK if self._tied_before <= MAX_TIED else -SLACK)
+
+    def _loss(self, bound: float) -> float:
+        """The loss that a mapping has at least where that is the logarithm of it: cycles are whole."""
+        if self._of_latency:
+            return math.ceil(math.exp(bound) - WHOLE) / self._hertz
+        return math.exp(bound - SLACK) * self._unit
+
+    def _known(self, node: Node, target: float) -> Node | None:
+        """A node as its relaxation left it, which is not kept from run to run; None if that rules it out."""
+        if node.base > -math.inf or self.is_small:
+            return node
+        return self._branches[node.branch].relaxed(node, target, ROUNDS)[0]
+
+    def _parts(self, node: Node, target: float) -> list[Node] | None:
+        """The parts of a node; None where its mappings are to be priced."""
+        return None if self.is_small else self._branches[node.branch].parts(node, target)
+
+    def _whole(self, node: Node, target: float) -> WholeChains:
+        return every_chain(node) if self.is_small else self._branches[node.branch].whole(node, target)
+
+    def _price(self, node: Node, found: WholeChains, to_beat: float) -> list[tuple[float, RowArray]]:
+        """Whole chains in the orders of a node's pattern, the likeliest first: each mapping that is better
+        than those before it, with its loss.
+        """
+        ranked, better, target = np.argsort(found.losses, kind="stable"), [], self._target(to_beat)
+        for start in range(0, len(ranked), PRICED_AT_ONCE):
+            chosen = ranked[start : start + PRICED_AT_ONCE]
+            if found.losses[chosen[0]] - SLACK >= target:
+                break
+            rows = self._rows.write(node.pattern, self._branches[node.branch].keep, found.chains[chosen])
+            if not len(rows):
+                continue
+            losses = self._problem.price_rows(rows).loss
+            best, tied = int(losses.argmin()), int((found.losses[chosen] >= target - 3 * SLACK).sum())
+            with self._counting:
+                self._tied += tied
+            if losses[best] < to_beat:
+                to_beat = float(losses[best])
+                target = self._target(to_beat)
+                better.append((to_beat, rows[best].copy()))
+        return better
+
+
+def _boxes(nodes: Sequence[Node]) -> AnyArray:
+    found = np.empty(len(nodes), dtype=object)
+    found[:] = nodes
+    return found
+
+
+def _found(better: Sequence[tuple[float, RowArray]]) -> Found:
+    return Found(np.array([loss for loss, _ in better]), [row for _, row in better])
+
+
+def _bypasses(problem: MachineProblem) -> Iterator[BoolArray]:
+    """What levels keep: (levels, tensors), once for every choice that is open."""
+    names = problem.space.workload.tensor_names
+    levels = problem.space.levels
+    open_ = [(level.place, names.index(tensor)) for level in levels for tensor in level.open]
+    for choice in product((False, True), repeat=len(open_)):
+        keep = np.array([[name in level.keeps for name in names] for level in levels])
+        for (place, tensor), kept in zip(open_, choice, strict=True):
+            keep[place, tensor] = kept
+        yield keep
