@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
+import numpy as np
+
 from dse.support.arrays import AnyArray, FloatArray, IntArray
 
 
@@ -32,10 +34,21 @@ class Bounded(NamedTuple):
 
 
 class Children(NamedTuple):
-    """Boxes (m, ...) that others are divided into, and the place of each one's parent (m,)."""
+    """Boxes (m, ...) that others are divided into, and the place of each one's parent (m,).
+
+    `found` are designs that were met on the way, if any.
+    """
 
     boxes: AnyArray
     parents: IntArray
+    found: Sequence[Found] = ()
+
+
+def boxes_of(objects: Sequence[Any]) -> AnyArray:
+    """Boxes that are objects, (n,)."""
+    found = np.empty(len(objects), dtype=object)
+    found[:] = objects
+    return found
 
 
 class Rounds(NamedTuple):

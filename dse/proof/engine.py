@@ -132,6 +132,8 @@ class Search:
         try:
             boxes, bounds = self.open.take(self.boxes.rounds)
             parts = self._divide(boxes, bounds)
+            for found in parts.found:
+                self._offer(found)
             leaves = np.ones(len(boxes), dtype=np.bool_)
             leaves[parts.parents] = False
             if leaves.any():
@@ -169,7 +171,8 @@ class Search:
         to_beat, shares = self.to_beat, self._shares(len(boxes))
         each = self._at_once(lambda share: self.boxes.divide(boxes[share], bounds[share], to_beat), shares)
         parents = [one.parents + share.start for one, share in zip(each, shares, strict=True)]
-        return Children(np.concatenate([one.boxes for one in each]), np.concatenate(parents))
+        found = [found for one in each for found in one.found]
+        return Children(np.concatenate([one.boxes for one in each]), np.concatenate(parents), found)
 
     def _settle(self, boxes: AnyArray) -> None:
         to_beat, shares = self.to_beat, self._shares(len(boxes))

@@ -147,3 +147,19 @@ def test_a_round_that_is_interrupted_is_as_if_not_begun() -> None:
     again.run(search.pack())
     assert again.finished
     assert again.loss == LEAST
+
+
+class Generous(Bowl):
+    """A Bowl that knows its best point as soon as a box is divided."""
+
+    def divide(self, boxes: IntArray, bounds: FloatArray, to_beat: float) -> Children:
+        return super().divide(boxes, bounds, to_beat)._replace(found=[Found(np.array([LEAST]), [(37, 120)])])
+
+
+def test_designs_that_are_met_where_boxes_are_divided_rule_out_others() -> None:
+    searches = [Search(kind(), Clock()) for kind in (Bowl, Generous)]
+    for search in searches:
+        search.run()
+    alone, generous = searches
+    assert (generous.loss, generous.design) == (alone.loss, alone.design)
+    assert generous.tally.settled < alone.tally.settled

@@ -122,8 +122,8 @@ def _prove(
     time_limit: float | None,
 ) -> Codesign:
     """What `codesign` proves, where it is not kept."""
-    from dse.optimum.codesign.branch import Search
-    from dse.optimum.codesign.capped import CappedSearch
+    from dse.optimum.codesign.branch import MachineBoxes
+    from dse.optimum.codesign.capped import CappedBoxes
     from dse.optimum.codesign.proving import prover
     from dse.optimum.codesign.result import result_of
 
@@ -131,12 +131,14 @@ def _prove(
     clock = Clock(time_limit)
     with prover(workers, cache, proof_seconds(space, clock)) as prove:
         given: dict[str, Any] = {"times": work.times, "parts": work.parts}
-        given |= {"hurried": time_limit is not None}
+        given |= {"hurried": time_limit is not None, "clock": clock}
         if caps:
-            given |= {"caps": caps, "cache": cache, "clock": clock}
-        search = (CappedSearch if caps else Search)(space, work.layers, objective, prove, observe, **given)
+            given |= {"caps": caps, "cache": cache}
+        search = (CappedBoxes if caps else MachineBoxes)(
+            space, work.layers, objective, prove, observe, **given
+        )
         try:
-            search.run(lambda: clock.over)
+            search.run()
         except KeyboardInterrupt:
             search.interrupted = True
         return result_of(search, work.name)

@@ -1,39 +1,43 @@
-"""Which machine of a space is best for a network, with its mappings: branch and bound over boxes of hardware.
+"""Which machine of a space is best for a network, with its mappings: boxes of hardware, for the engine.
 
 1. Every combination of the structural parameters is a root: the box of all machines that have it.
-2. A box is bounded by the network on a relaxed machine, with the box's largest capacities and rates and its
-   least energies: no machine of the box is better for any mapping (see `HardwareSpace.relaxed`). What the
-   lemmas of other boxes say is looked at first (`lemmas`), and proven is what they leave open: but for a
-   box that would be divided even if its layers' least were what known mappings reach.
+2. A box whose turn it is, is bounded by the network on a relaxed machine, with the box's largest capacities
+   and rates and its least energies: no machine of the box is better for any mapping (see
+   `HardwareSpace.relaxed`). What the lemmas of other boxes say is looked at first (`lemmas`), and proven is
+   what they leave open: but for a box that would be divided even if its layers' least were what known
+   mappings reach. Until then its bound is that of the box that it is a part of.
 3. The mappings of that relaxed machine are priced on the least machine of the box that holds them, and on
    the largest: the best network so far.
-4. From the lowest bound on, a box whose bound is below the best is divided. A box of one machine, or whose
-   largest machine is allowed and takes no more energy than the others, is settled on that machine: the lower
-   hull of the network's energies and cycles is proven as far as it is needed.
+4. A box whose bound is below the best is divided. A box of one machine, or whose largest machine is allowed
+   and takes no more energy than the others, is settled on that machine: the lower hull of the network's
+   energies and cycles is proven as far as it is needed.
 
 Boxes are taken a few at a time, always as many: the result does not depend on the number of processes.
 """
 
 from __future__ import annotations
 
-import heapq
 import math
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import count, zip_longest
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from dse.core.clock import Clock
 from dse.core.layer import Layer
 from dse.core.objective import Objective
 from dse.domains.codesign.space import Box, HardwareSpace, Point
+from dse.optimum.codesign.halves import dearest, halves
 from dse.optimum.codesign.lemmas import Lemma
 from dse.optimum.codesign.machine import EQUAL, Bound, Chosen, Structure
 from dse.optimum.codesign.proving import Ask, OutOfTime, Prover
 from dse.optimum.codesign.workload import Part
 from dse.optimum.front import Front
+from dse.proof.contract import Bounded, Children, Found, Rounds, boxes_of
+from dse.proof.engine import Search
+from dse.support.arrays import AnyArray, FloatArray
 
 NOTHING: Any = object()
 AT_ONCE = 4
@@ -61,7 +65,7 @@ class Closed(NamedTuple):
     fronts: tuple[Front, ...] = ()
 
 
-@dataclass
+@dataclass(eq=False)
 class Open:
     """A box that is not settled."""
 
@@ -71,7 +75,8 @@ class Open:
     more: list[float] = field(default_factory=list)
     """Weights of its own, where it is one machine."""
     single: bool = False
-    done: bool = False
+    broken: str = ""
+    """The limit that all its machines break, if they do."""
 
 
 @dataclass(frozen=True)
@@ -95,8 +100,8 @@ class State:
 
 
 @dataclass
-class Search:
-    """`closed` boxes and those in the queue hold every machine of the space, each once."""
+class MachineBoxes:
+    """Boxes of machines for the engine. Those `closed` and those left hold every machine, each once."""
 
     space: HardwareSpace
     layers: Sequence[Layer]
@@ -121,11 +126,12 @@ class Search:
     fresh: int = 0
     """Proofs that were not kept from an earlier run."""
     structures: list[Structure] = field(default_factory=list)
-    _queue: list[tuple[float, int, Open]] = field(default_factory=list)
-    _places: count[int] = field(default_factory=count)
-    _begun: float = field(default_factory=time.perf_counter)
-    _floor: float = math.inf
-    """The lowest bound of a box that is closed."""
+    clock: Clock = field(default_factory=Clock)
+    _left: dict[Open, None] = field(default_factory=dict)
+    """Those that are neither closed nor divided, as a set in order: the engine may have ruled them out."""
+
+    kind = "machines"
+    rounds = Rounds(least=AT_ONCE, most=AT_ONCE, share=AT_ONCE)
 
     @property
     def value(self) -> float:
@@ -133,47 +139,85 @@ class Search:
         return self.best.chosen.value if self.best else math.inf
 
     @property
-    def state(self) -> State:
-        """How far it is."""
-        open_ = [entry for entry in self._queue if entry[0] < self.target]
-        bound = min([self.value, self._floor, *(entry[0] for entry in open_)])
-        seconds = time.perf_counter() - self._begun
-        return State(self.value, bound, self.boxes, len(open_), len(self.lemmas), seconds)
-
-    @property
     def target(self) -> float:
-        """What a bound has to be below to be of use."""
+        """What a bound has to be below to be of use: the engine knows the best value by it."""
         return self.value * (1 - EQUAL) if self.value < math.inf else math.inf
 
-    def run(self, over: Callable[[], bool]) -> None:
+    def run(self) -> None:
         """Settle every box, or as many as there is time for."""
-        roots = list(self.space.roots())
-        for number, root in enumerate(roots):
+        search = Search(self, self.clock, observe=lambda search: self.observe(self._state(search)))
+        for number, root in enumerate(self.space.roots()):
             self.structures.append(self._structure(root))
-            self._push(Open(root, number, self.structures[number].roofline(root) if self.hurried else 0.0))
+            bound = self.structures[number].roofline(root) if self.hurried else 0.0
+            self._left[Open(root, number, bound)] = None
         if self.hurried:
-            self._draw(roots, over)
-        while self._queue and self._queue[0][0] < self.target:
-            if over():
-                return
-            first = [heapq.heappop(self._queue)[2] for _ in range(min(AT_ONCE, len(self._queue)))]
-            try:
-                self._bound([one for one in first if self._admitted(one)])
-            except (KeyboardInterrupt, OutOfTime) as stop:
-                for one in first:
-                    if not one.done:
-                        one.bound = max(one.bound, self._bound_of(one).corner.value)
-                        self._push(one)
-                if isinstance(stop, OutOfTime):
-                    return
-                raise
-            self.observe(self.state)
+            self._draw()
+            search.loss = self.target
+        try:
+            search.run()
+        except OutOfTime:
+            return
 
-    def _draw(self, roots: Sequence[Box], over: Callable[[], bool]) -> None:
+    def left(self) -> list[Open]:
+        """The boxes that are not settled, from the lowest bound on."""
+        return sorted(self._left, key=lambda one: one.bound)
+
+    def _state(self, search: Search) -> State:
+        assert search.open is not None
+        closed = [one.bound.corner.value for one in self.closed if one.bound is not None]
+        bound = min([self.value, search.open.lowest, *closed])
+        return State(self.value, bound, self.boxes, len(search.open), len(self.lemmas), self.clock.seconds)
+
+    # What the engine asks
+
+    def roots(self) -> AnyArray:
+        """See Boxes: of equal bounds the latest comes first, and that is the first one."""
+        return boxes_of([*self._left][::-1])
+
+    def bound(self, boxes: AnyArray, to_beat: float) -> Bounded:
+        """See Boxes: proofs are made when it is a box's turn."""
+        return Bounded(np.array([one.bound for one in boxes]))
+
+    def divide(self, boxes: AnyArray, bounds: FloatArray, to_beat: float) -> Children:
+        """See Boxes: proofs are made here."""
+        admitted = [one for one in boxes if self._admitted(one)]
+        try:
+            self._prove_all(admitted)
+        except (KeyboardInterrupt, OutOfTime):
+            for one in admitted:
+                one.bound = max(one.bound, self._bound_of(one).corner.value)
+            raise
+        wide = [one for one in admitted if not one.single and self._bound_of(one).corner.value < self.target]
+        parts = [part for one in wide for part in self._parts(one)]
+        self._left |= dict.fromkeys(parts)
+        for one in wide:
+            del self._left[one]
+        parents = np.flatnonzero([one in wide for one in boxes]).repeat(2)
+        return Children(boxes_of(parts), parents, [self._best_found()])
+
+    def settle(self, boxes: AnyArray, to_beat: float) -> Found:
+        """See Boxes: what is not divided is closed."""
+        for one in boxes:
+            self.closed.append(Closed(one.box, None, one.broken) if one.broken else self._close(one))
+            del self._left[one]
+        return self._best_found()
+
+    def pack(self, boxes: AnyArray, bounds: FloatArray) -> bytes:
+        """See Boxes: proofs are kept, boxes are not."""
+        return b""
+
+    def unpack(self, kept: bytes) -> tuple[AnyArray, FloatArray]:
+        """See Boxes."""
+        return boxes_of([]), np.empty(0)
+
+    def _best_found(self) -> Found:
+        return Found(np.array([self.target]), [self.best])
+
+    def _draw(self) -> None:
         """Price templates and random mappings on random machines: something is found, whatever the time."""
-        rng, tried = np.random.default_rng(0), 0
+        rng, tried, roots = np.random.default_rng(0), 0, [*self._left]
         for number in rng.integers(len(roots), size=DRAWN_MACHINES).tolist():
-            point = tuple(int(rng.integers(first, last + 1)) for first, last in roots[number])
+            point = tuple(int(rng.integers(first, last + 1)) for first, last in roots[number].box)
             if self.space.broken(tuple((index, index) for index in point)):
                 continue
             structure = self.structures[number]
@@ -184,26 +228,17 @@ class Search:
             if found is not None and found.value < self.value:
                 self.best = Incumbent(point, found)
             tried += 1
-            if tried == TRIED_MACHINES or over():
+            if tried == TRIED_MACHINES or self.clock.over:
                 return
 
     def _structure(self, root: Box) -> Structure:
         seconds = self.space.relaxed(root).hardware.cycle_seconds
         return Structure(self.space, self.layers, self.objective, seconds, self.times)
 
-    def left(self) -> list[Open]:
-        """The boxes that are not settled, from the lowest bound on."""
-        return [entry[2] for entry in sorted(self._queue, key=lambda entry: entry[:2])]
-
-    def _push(self, one: Open) -> None:
-        heapq.heappush(self._queue, (one.bound, next(self._places), one))
-
     def _admitted(self, one: Open) -> bool:
-        """Close a box whose machines all break a limit; see whether another is as good as one machine."""
-        reason = self.space.broken(one.box)
-        if reason:
-            self.closed.append(Closed(one.box, None, reason))
-            one.done = True
+        """Whether not all machines of a box break a limit; see whether it is as good as one machine."""
+        one.broken = self.space.broken(one.box)
+        if one.broken:
             return False
         spread = [place for place, (first, last) in enumerate(one.box) if first < last]
         free = self.space.allowed(one.box) and not self.space.costly.intersection(spread)
@@ -212,8 +247,8 @@ class Search:
         one.single = not spread or (free and structure.machine(largest) == structure.relaxed(one.box))
         return True
 
-    def _bound(self, boxes: Sequence[Open]) -> None:
-        """Bound some boxes, with proofs where the lemmas do not settle them, and close or divide each."""
+    def _prove_all(self, boxes: Sequence[Open]) -> None:
+        """Bound some boxes, with proofs where the lemmas do not settle them."""
         self.boxes += len(boxes)
         every = [(*self.structures[0].weights, *one.more) for one in boxes]
         for wave in zip_longest(*every, fillvalue=NOTHING):
@@ -241,8 +276,6 @@ class Search:
             self._prove(sharper)
             for one, _ in sharper:
                 self._improve(one)
-        for one in boxes:
-            self._settle(one)
 
     def _may_close(self, one: Open) -> bool:
         """Whether a box is open, and proofs may close it: otherwise it is divided whatever they come to.
@@ -268,7 +301,7 @@ class Search:
         each = structure.each(structure.relaxed(one.box))
         if not one.single:
             chosen, short = structure.choose(each), 1 - value / self.value if self.best else 0.0
-            if chosen is None or self._dearest(one, chosen)[1][0] > short / 2 * chosen.energy:
+            if chosen is None or dearest(structure, one.box, chosen).energy > short / 2 * chosen.energy:
                 return None
         return structure.next_weight(bound, each, one.more)
 
@@ -302,46 +335,10 @@ class Search:
             if found is not None and found.value < self.value:
                 self.best = Incumbent(point, found)
 
-    def _settle(self, one: Open) -> None:
-        """Close a box, or divide it."""
-        bound = self._bound_of(one)
-        if bound.corner.value >= self.target or one.single:
-            self.closed.append(Closed(one.box, bound, ""))
-            self._floor = min(self._floor, bound.corner.value)
-        else:
-            for part in self._parts(one):
-                self._push(Open(part, one.root, bound.corner.value, list(one.more)))
-        one.done = True
+    def _close(self, one: Open) -> Closed:
+        return Closed(one.box, self._bound_of(one), "")
 
-    def _parts(self, one: Open) -> tuple[Box, Box]:
-        """A box in two, along the parameter that the bound leaves most of open."""
-        structure = self.structures[one.root]
-        chosen = structure.choose(structure.each(structure.relaxed(one.box)))
-        at, (energy, *_), needed = self._dearest(one, chosen)
-        first, last = one.box[at]
-        # Beyond what is needed, the bound is not too low for the energy.
-        end = needed if energy > 0 else last
-        values = self.space.parameters[self.space.names[at]]
-        mean = math.sqrt(values[first] * values[end])
-        middle = first + sum(value < mean for value in values[first + 1 : end])
-        lower, upper = list(one.box), list(one.box)
-        lower[at], upper[at] = (first, middle), (middle + 1, last)
-        return tuple(lower), tuple(upper)
-
-    def _dearest(self, one: Open, chosen: Chosen | None) -> tuple[int, tuple[float, float, float], int]:
-        """The parameter whose least value is paid for while more is needed; how much, and what is needed.
-
-        Where all fit, it is the one that most of a limit, or else the widest range, depends on.
-        """
-        structure = self.structures[one.root]
-        relaxed = structure.relaxed(one.box)
-        spread = [place for place, (first, last) in enumerate(one.box) if first < last]
-        needs = structure.least_machine(one.box, chosen, relaxed) if chosen else None
-        effects = {}
-        for place in spread:
-            if needs and needs[place] > one.box[place][0]:
-                effects[place] = structure.effect(one.box, place, chosen, needs[place])
-            if effects.get(place, (0.0,))[0] <= 0:
-                effects[place] = (0.0, *structure.effect(one.box, place, None, one.box[place][1])[1:])
-        at = max(spread, key=lambda place: (effects[place], -place))
-        return at, effects[at], needs[at] if needs else one.box[at][1]
+    def _parts(self, one: Open) -> list[Open]:
+        bound = self._bound_of(one).corner.value
+        both = halves(self.structures[one.root], one.box)
+        return [Open(half, one.root, bound, list(one.more)) for half in both]

@@ -12,15 +12,14 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
 from dse.core.certificate import BOUNDED, INFEASIBLE
-from dse.core.clock import Clock
 from dse.core.domains import make_problem
 from dse.domains.codesign.space import Box
-from dse.optimum.codesign.branch import Closed, Incumbent, Open, Search
+from dse.optimum.codesign.branch import Closed, Incumbent, MachineBoxes, Open
 from dse.optimum.codesign.caps import NO_CAPS, CappedStructure, Caps
 from dse.optimum.codesign.proving import Cache, OutOfTime
 from dse.optimum.codesign.sums import least_within
@@ -28,12 +27,11 @@ from dse.optimum.front import Front, certify_front
 
 
 @dataclass
-class CappedSearch(Search):
-    """A Search whose network has to keep `caps`."""
+class CappedBoxes(MachineBoxes):
+    """Boxes of machines whose network has to keep `caps`."""
 
     caps: Caps = NO_CAPS
     cache: Cache = True
-    clock: Clock = field(default_factory=Clock)
 
     def _structure(self, root: Box) -> CappedStructure:
         seconds = self.space.relaxed(root).hardware.cycle_seconds
@@ -47,17 +45,13 @@ class CappedSearch(Search):
             one.single = all(first == last for first, last in one.box)
         return True
 
-    def _settle(self, one: Open) -> None:
+    def _close(self, one: Open) -> Closed:
         if not one.single or self._bound_of(one).corner.value >= self.target:
-            super()._settle(one)
-            return
+            return super()._close(one)
         value, fronts = self._by_fronts(one)
         bound = self._bound_of(one)
-        value = max(value, bound.corner.value)
-        bound = bound._replace(corner=bound.corner._replace(value=value))
-        self.closed.append(Closed(one.box, bound, "", tuple(fronts)))
-        self._floor = min(self._floor, value)
-        one.done = True
+        corner = bound.corner._replace(value=max(value, bound.corner.value))
+        return Closed(one.box, bound._replace(corner=corner), "", tuple(fronts))
 
     def _by_fronts(self, one: Open) -> tuple[float, list[Front]]:
         """What the fronts of the layers say of a machine; the best network on it, if it is better."""

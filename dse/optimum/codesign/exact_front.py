@@ -19,10 +19,9 @@ from itertools import pairwise
 import numpy as np
 
 from dse.core.certificate import BOUNDED, INFEASIBLE
-from dse.core.clock import Clock
 from dse.core.domains import make_problem
 from dse.domains.codesign.space import Box, Point
-from dse.optimum.codesign.branch import Incumbent, Open, Search
+from dse.optimum.codesign.branch import Incumbent, MachineBoxes, Open
 from dse.optimum.codesign.costs import whole
 from dse.optimum.codesign.machine import EQUAL, Chosen, Each
 from dse.optimum.codesign.proving import Cache, OutOfTime
@@ -60,12 +59,11 @@ class Archive:
 
 
 @dataclass
-class FrontSearch(Search):
+class FrontBoxes(MachineBoxes):
     """`archive` becomes the front when no box is left; `areas` says whether a smaller machine is better."""
 
     areas: bool = False
     cache: Cache = True
-    clock: Clock = field(default_factory=Clock)
     found: Callable[[int], None] = lambda points: None
     """Told how many points there are."""
     archive: Archive = field(default_factory=Archive)
@@ -83,27 +81,27 @@ class FrontSearch(Search):
         """No value is too high: what is of use, the corners say."""
         return math.inf
 
-    def run(self, over: Callable[[], bool]) -> None:
+    def run(self) -> None:
         """Settle every box, or as many as there is time for."""
         try:
-            self._settle_all(over)
+            self._settle_all()
         except OutOfTime:
             self.cut = True
 
-    def _settle_all(self, over: Callable[[], bool]) -> None:
+    def _settle_all(self) -> None:
         """First what lines settle, then one machine after the other."""
         for number, root in enumerate(self.space.roots()):
             self.structures.append(self._structure(root))
             self._waiting.append(Open(root, number, 0.0))
         while self._waiting:
-            if over():
+            if self.clock.over:
                 raise OutOfTime
             one = self._waiting.popleft()
             if self._admitted(one):
-                self._bound([one])
+                self._look_at(one)
         for one in self._alone:
             if self._open_corners(one, self._lines(one)).any():
-                if over():
+                if self.clock.over:
                     raise OutOfTime
                 self._add_front(one)
 
@@ -115,8 +113,8 @@ class FrontSearch(Search):
             one.single = all(first == last for first, last in one.box)
         return True
 
-    def _bound(self, boxes: Sequence[Open]) -> None:
-        (one,) = boxes
+    def _look_at(self, one: Open) -> None:
+        """Close a box by lines, or divide it."""
         self.boxes += 1
         for weight in self.structures[one.root].weights:
             self._prove([(one, weight)])
@@ -137,7 +135,7 @@ class FrontSearch(Search):
         if one.single:
             self._alone.append(one)
         else:
-            self._waiting.extend(Open(part, one.root, 0.0, list(one.more)) for part in self._parts(one))
+            self._waiting.extend(self._parts(one))
 
     # Corners
 

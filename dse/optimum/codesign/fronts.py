@@ -23,7 +23,7 @@ from dse.core.clock import Clock
 from dse.core.objective import objective_named, parse_objectives
 from dse.domains.codesign.space import HardwareSpace
 from dse.optimum.codesign import as_space, codesign, proof_seconds, refuse
-from dse.optimum.codesign.exact_front import FrontSearch
+from dse.optimum.codesign.exact_front import FrontBoxes
 from dse.optimum.codesign.proving import prover
 from dse.optimum.codesign.result import Codesign, design
 from dse.optimum.codesign.workload import workload_of
@@ -145,7 +145,7 @@ def _exact(
     refuse(work.layers, space)
     clock = Clock(time_limit)
     with prover(workers, cache, proof_seconds(space, clock)) as prove:
-        search = FrontSearch(
+        search = FrontBoxes(
             space,
             work.layers,
             objective_named("edp"),
@@ -157,7 +157,7 @@ def _exact(
             clock=clock,
             found=observe,
         )
-        search.run(lambda: clock.over)
+        search.run()
     points = [design(space, work.layers, one, work.parts) for one in search.archive.entries]
     status = BOUNDED if search.cut else OPTIMAL if points else INFEASIBLE
     return MachineFront(

@@ -10,8 +10,8 @@ from typing import Any
 from dse.core.certificate import BOUNDED, INFEASIBLE, OPTIMAL
 from dse.core.layer import Layer
 from dse.domains.codesign.space import HardwareSpace, Priced
-from dse.optimum.codesign.branch import Closed, Incumbent, Search
-from dse.optimum.codesign.capped import CappedSearch
+from dse.optimum.codesign.branch import Closed, Incumbent, MachineBoxes
+from dse.optimum.codesign.capped import CappedBoxes
 from dse.optimum.codesign.costs import whole
 from dse.optimum.codesign.machine import EQUAL, Chosen
 from dse.optimum.codesign.workload import Part
@@ -86,7 +86,7 @@ class Codesign:
         }
 
 
-def result_of(search: Search, network: str) -> Codesign:
+def result_of(search: MachineBoxes, network: str) -> Codesign:
     """What a search has come to."""
     space, left = search.space, search.left()
     bounds = [one.bound.corner.value for one in search.closed if one.bound is not None]
@@ -105,13 +105,13 @@ def result_of(search: Search, network: str) -> Codesign:
         status=status,
         lower_bound=bound,
         best=None if search.best is None else design(space, search.layers, search.best, search.parts),
-        caps=search.caps.to_dict() if isinstance(search, CappedSearch) else {},
+        caps=search.caps.to_dict() if isinstance(search, CappedBoxes) else {},
         boxes=search.boxes,
         machines_excluded=sum(space.count(one.box) for one in search.closed if one.bound is None),
         proofs=len(search.lemmas) + search.more_proofs,
         proofs_kept=len(search.lemmas) + search.more_proofs - search.fresh,
         cpu_seconds=search.cpu_seconds,
-        seconds=search.state.seconds,
+        seconds=search.clock.seconds,
         interrupted=search.interrupted,
         certificate=_certificate(search, network, bound),
     )
@@ -200,7 +200,7 @@ def _layers(
     return found
 
 
-def _certificate(search: Search, network: str, bound: float) -> dict[str, Any]:
+def _certificate(search: MachineBoxes, network: str, bound: float) -> dict[str, Any]:
     places = {id(lemma): 0 for lemma, _, _ in search.lemmas}
     for structure in search.structures:
         for place, known in enumerate(structure.known):
@@ -208,7 +208,7 @@ def _certificate(search: Search, network: str, bound: float) -> dict[str, Any]:
     return {
         "network": network,
         "objective": search.objective.name,
-        **(search.caps.to_dict() if isinstance(search, CappedSearch) else {}),
+        **(search.caps.to_dict() if isinstance(search, CappedBoxes) else {}),
         "space": search.space.written(),
         "layers": [layer.to_dict() | {"repeats": layer.repeats} for layer in search.layers],
         "networks": [asdict(part) for part in search.parts],

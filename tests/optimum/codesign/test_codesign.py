@@ -20,7 +20,7 @@ from dse.core.widths import Widths
 from dse.domains.codesign.space import Box, HardwareSpace
 from dse.optimum import certify
 from dse.optimum.codesign import together
-from dse.optimum.codesign.branch import Search
+from dse.optimum.codesign.branch import MachineBoxes
 from dse.optimum.codesign.networks import network_objective
 from dse.optimum.codesign.proving import prover
 from dse.optimum.codesign.result import result_of
@@ -188,8 +188,8 @@ def assert_what_is_proven_counts(space: HardwareSpace, proofs_in_time: int, cach
     """After so many proofs the bound is below the whole search's, and the boxes hold every machine."""
     left = chain(repeat(None, proofs_in_time), repeat(-1.0))
     with prover(1, False, lambda: next(left)) as prove:
-        search = Search(space, LAYERS, network_objective("edp"), prove)
-        search.run(lambda: False)
+        search = MachineBoxes(space, LAYERS, network_objective("edp"), prove)
+        search.run()
     found = result_of(search, "three layers")
     assert (found.status, found.proofs) == ("bounded", proofs_in_time)
     assert found.lower_bound <= dse.codesign(LAYERS, search.space, "edp", cache=cache).lower_bound

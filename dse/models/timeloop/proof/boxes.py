@@ -31,7 +31,7 @@ from dse.models.timeloop.proof.parallel import busy_components
 from dse.models.timeloop.proof.room import SLACK
 from dse.models.timeloop.proof.terms import unit_of_loss
 from dse.models.timeloop.proof.whole import Rows
-from dse.proof.contract import Bounded, Children, Found, Rounds
+from dse.proof.contract import Bounded, Children, Found, Rounds, boxes_of
 from dse.support.arrays import AnyArray, BoolArray, FloatArray
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class LevelBoxes:
 
     def roots(self) -> AnyArray:
         """See Boxes: one for every choice of what levels keep; none if too few MACs can be at work."""
-        return _boxes([branch.root() for branch in self._branches])
+        return boxes_of([branch.root() for branch in self._branches])
 
     def bound(self, boxes: AnyArray, to_beat: float) -> Bounded:
         """See Boxes. On the way some whole chains near where relaxations ended are priced."""
@@ -106,7 +106,7 @@ class LevelBoxes:
             here = [] if known is None else self._parts(known, target) or []
             parts += here
             parents += [place] * len(here)
-        return Children(_boxes(parts), np.array(parents, dtype=np.int64))
+        return Children(boxes_of(parts), np.array(parents, dtype=np.int64))
 
     def settle(self, boxes: AnyArray, to_beat: float) -> Found:
         """See Boxes."""
@@ -124,7 +124,7 @@ class LevelBoxes:
     def unpack(self, kept: bytes) -> tuple[AnyArray, FloatArray]:
         """See Boxes."""
         nodes, bounds = unpack(kept, self._branches)
-        return _boxes(nodes), bounds
+        return boxes_of(nodes), bounds
 
     def _target(self, to_beat: float) -> float:
         """The logarithm, in cycles, pJ or both, of what a loss below `to_beat` is below."""
@@ -178,12 +178,6 @@ class LevelBoxes:
                 target = self._target(to_beat)
                 better.append((to_beat, rows[best].copy()))
         return better
-
-
-def _boxes(nodes: Sequence[Node]) -> AnyArray:
-    found = np.empty(len(nodes), dtype=object)
-    found[:] = nodes
-    return found
 
 
 def _found(better: Sequence[tuple[float, RowArray]]) -> Found:

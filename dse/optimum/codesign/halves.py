@@ -1,0 +1,48 @@
+"""Where a box of machines is divided: at the parameter that its bound leaves most of open."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from dse.domains.codesign.space import Box
+from dse.optimum.codesign.machine import Chosen, Structure
+
+
+class Dearest(NamedTuple):
+    """The parameter `at`, the `energy` in nJ that is paid for more of it than its least value, and the value
+    that is `needed`.
+    """
+
+    at: int
+    energy: float
+    needed: int
+
+
+def halves(structure: Structure, box: Box) -> tuple[Box, Box]:
+    """A box in two."""
+    at, energy, needed = dearest(structure, box, structure.choose(structure.each(structure.relaxed(box))))
+    first, last = box[at]
+    # Beyond what is needed, the bound is not too low for the energy.
+    end = needed if energy > 0 else last
+    values = structure.space.parameters[structure.space.names[at]]
+    mean = math.sqrt(values[first] * values[end])
+    middle = first + sum(value < mean for value in values[first + 1 : end])
+    return (*box[:at], (first, middle), *box[at + 1 :]), (*box[:at], (middle + 1, last), *box[at + 1 :])
+
+
+def dearest(structure: Structure, box: Box, chosen: Chosen | None) -> Dearest:
+    """The parameter whose least value is paid for while the `chosen` mappings need more.
+
+    Where all fit, it is the one that most of a limit, or else the widest range, depends on.
+    """
+    spread = [place for place, (first, last) in enumerate(box) if first < last]
+    needs = structure.least_machine(box, chosen, structure.relaxed(box)) if chosen else None
+    effects = {}
+    for place in spread:
+        if needs and needs[place] > box[place][0]:
+            effects[place] = structure.effect(box, place, chosen, needs[place])
+        if effects.get(place, (0.0,))[0] <= 0:
+            effects[place] = (0.0, *structure.effect(box, place, None, box[place][1])[1:])
+    at = max(spread, key=lambda place: (effects[place], -place))
+    return Dearest(at, effects[at][0], needs[at] if needs else box[at][1])
