@@ -25,13 +25,13 @@ A cost model (entry point `dse.cost_models`) is a subclass of CostModel with a `
     CaseExtras                         what cases say beside what every model prices
     ModelSettings, ModelConstants      what a user may set of a model
 
-A cost model that can be proven names as `proof_module` a module that one call of `enumerated` makes:
+A cost model that can be proven names as `proof_module` a module that one call of `interval_proof` makes:
 
     Problem                            what is proven: its `space`, `layer`, `accelerator` and `objective`
-    enumerated                         a proof by a lower bound of cycles and energy, and by prices
-    Certifier, Bounds                  what such a module has, for one that knows a faster way
-    Groups, Solution, Winner, Choice, Rounds, Solved
-                                       what these take and give
+    interval_proof                     a proof by lower bounds over intervals of tiles, and by prices
+    TileBoxes, LowerBounds             such intervals; figures that no mapping of them is below
+    Certifier, MappingBoxes, Boxes     what such a module has, for one that knows a faster way
+    Bounded, Children, Found, Rounds   what these give
 
 A domain (entry point `dse.domains`) is a kind of designs, made of what users name:
 
@@ -48,7 +48,8 @@ What is wrong with an input is an InputError, of one line. `dse check` and `dse 
 
 from __future__ import annotations
 
-from dse.core.certificate import Solved
+from typing import NoReturn
+
 from dse.core.cost_model import AnyCostModel, Detail
 from dse.core.domains import Domain
 from dse.core.evaluation import Evaluation
@@ -65,6 +66,7 @@ from dse.core.reasons import Reason
 from dse.core.space import Block, Gene, Space, Structure
 from dse.core.speed import Other, Timed
 from dse.domains.clustered.accelerator import Accelerator
+from dse.domains.clustered.bounding import LowerBounds, TileBoxes
 from dse.domains.clustered.cost_model import CaseExtras, CostModel
 from dse.domains.clustered.mapping import (
     CLUSTER,
@@ -79,10 +81,11 @@ from dse.domains.clustered.mapping import (
     MappingBatch,
 )
 from dse.domains.clustered.problem import Problem
-from dse.domains.clustered.proof.bounds import Bounds, Certifier, Choice, Groups, Rounds, Solution, Winner
-from dse.domains.clustered.proof.enumerated import enumerated
+from dse.domains.clustered.proof.bounds import Certifier, MappingBoxes
+from dse.domains.clustered.proof.intervals import interval_proof
 from dse.domains.clustered.structure import MappingStructure, mappings_of
 from dse.domains.levels.structure import HierarchyStructure, machine_mappings_of
+from dse.proof.contract import Bounded, Boxes, Children, Found, Rounds
 from dse.search.abilities import Abilities
 from dse.search.evaluator import BudgetExhausted, Evaluator, Known
 from dse.search.keeping import Keep, Saveable
@@ -99,13 +102,14 @@ __all__ = [
     "AnyProblem",
     "AskTell",
     "Block",
-    "Bounds",
+    "Bounded",
+    "Boxes",
     "BudgetExhausted",
     "CLUSTER",
     "CaseExtras",
     "Certifier",
+    "Children",
     "Check",
-    "Choice",
     "Claims",
     "CostBatch",
     "CostModel",
@@ -117,8 +121,8 @@ __all__ = [
     "Evaluations",
     "Evaluator",
     "Explanation",
+    "Found",
     "Gene",
-    "Groups",
     "Hardware",
     "HierarchyStructure",
     "INNER_ORDER",
@@ -130,8 +134,10 @@ __all__ = [
     "Layer",
     "Level",
     "Limits",
+    "LowerBounds",
     "Mapping",
     "MappingBatch",
+    "MappingBoxes",
     "MappingStructure",
     "ModelConstants",
     "ModelSettings",
@@ -145,17 +151,24 @@ __all__ = [
     "Rounds",
     "Saveable",
     "Searcher",
-    "Solution",
-    "Solved",
     "Space",
     "Structure",
+    "TileBoxes",
     "Timed",
-    "Winner",
     "digest",
     "drive",
-    "enumerated",
+    "interval_proof",
     "machine_mappings_of",
     "mappings_of",
     "numerics",
     "parse_objectives",
 ]
+
+
+def __getattr__(name: str) -> NoReturn:
+    if name == "enumerated":
+        raise InputError(
+            "dse.plugins.enumerated is interval_proof now: its lower_bound takes (problem, boxes), where "
+            "tiles are intervals (see docs/cost-models.md), and proves tiles 'any' too"
+        )
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

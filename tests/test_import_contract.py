@@ -48,7 +48,7 @@ BELOW = {
     for place, tier in enumerate(TIERS)
     for room in tier
 }
-BELOW["dse.plugins"] = {"dse.support", "dse.core", "dse.domains", "dse.search"}
+BELOW["dse.plugins"] = {"dse.support", "dse.core", "dse.proof", "dse.domains", "dse.search"}
 BELOW["dse.cli"] |= {"dse", "workloads"}
 BELOW["dse.bench"] |= {"dse"}
 BELOW["dse"] = BELOW["dse.testing"]

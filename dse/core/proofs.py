@@ -86,9 +86,16 @@ def proof_module(model: AnyCostModel, needs: Iterable[str] = ()) -> ModuleType:
 
 
 def claims_of(model: AnyCostModel) -> Claims | None:
-    """What is checked of certificates under the model only; None where it brings nothing."""
-    name = _declared(model.name, "check_module") if model.proof_module else ""
-    return cast("Claims", _load(model, "check_module", name, ("checks",))) if name else None
+    """What is checked of certificates under the model only; None where it brings nothing.
+
+    That is its `check_module`, or else its `proof_module` if this has `checks` too.
+    """
+    if not model.proof_module:
+        return None
+    if name := _declared(model.name, "check_module"):
+        return cast("Claims", _load(model, "check_module", name, ("checks",)))
+    found = proof_module(model)
+    return cast("Claims", found) if hasattr(found, "checks") else None
 
 
 def others_of(model: AnyCostModel, problem: AnyProblem, designs: Designs) -> Mapping[str, Other]:

@@ -66,8 +66,8 @@ class Roofline(CostModel):
             energy_nj=energy_nj,
             power=energy_nj * 1e3 * accelerator.clock_ghz / cycles,
             area=area,
-            l1_size=_held(layer, inner),
-            l2_size=_held(layer, outer),
+            l1_size=held(layer, inner),
+            l2_size=held(layer, outer),
             macs=np.full(len(rows), layer.macs),
             valid=valid,
             reason=reasons,
@@ -116,7 +116,7 @@ def _halo(layer: Layer) -> int:
     return layer.C * (layer.Y * layer.X - outputs)
 
 
-def _held(layer: Layer, tiles: Any) -> Any:
+def held(layer: Layer, tiles: Any) -> Any:
     """Elements of a tile of each tensor."""
     inputs, weights, outputs = _tensors(layer)
     window = tiles.copy()

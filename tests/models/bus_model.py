@@ -25,10 +25,12 @@ from dse.plugins import (
     CostBatch,
     CostModel,
     Layer,
+    LowerBounds,
     MappingBatch,
     Problem,
     Reason,
-    enumerated,
+    TileBoxes,
+    interval_proof,
 )
 
 K, C, Y, X, R, S = range(len(DIMS))
@@ -96,19 +98,32 @@ def _words(sizes: Any, outer: Any, order: Any) -> Any:
     return sum(_fetches(turns, order, tensor) * outer[:, tensor].prod(axis=1) for tensor in TENSORS)
 
 
-def lower_bound(problem: Problem, outer: Any, inner: Any, clusters: Any) -> tuple[Any, Any]:
-    """No PE waits, and the parallel dims and the outer order are the best for each."""
+def lower_bound(problem: Problem, boxes: TileBoxes) -> LowerBounds:
+    """No PE waits, the outer order is the best for each, and tiles take their least turns at their least."""
     layer, machine = problem.space.layer, problem.accelerator
     sizes = np.array([layer.loops[dim] for dim in DIMS])
-    whole = np.tile(sizes[[R, S]], (len(outer), 1))
-    outer, inner = np.hstack([outer, whole]), np.hstack([inner, whole])
-    units = machine.num_pes // clusters
-    turns = np.min([_spread(-(-sizes // outer), dim, units).prod(axis=1) for dim in range(4)], axis=0)
-    steps = np.min([_spread(-(-outer // inner), dim, clusters).prod(axis=1) for dim in range(4)], axis=0)
+    whole = np.tile(sizes[[R, S]], (len(boxes.cluster), 1))
+    outer, inner = np.hstack([boxes.outer_low, whole]), np.hstack([boxes.inner_low, whole])
+    turns = -(-sizes // np.hstack([boxes.outer_high, whole]))
+    clustered = _spread(turns, boxes.outer_parallel, machine.num_pes // boxes.cluster)
+    steps = -(-outer // np.hstack([boxes.inner_high, whole]))
+    compute = (clustered * _spread(steps, boxes.inner_parallel, boxes.cluster) * inner).prod(axis=1)
     orders = np.array(list(permutations(range(4))))
-    words = np.min([_words(sizes, outer, np.tile(order, (len(outer), 1))) for order in orders], axis=0)
-    cycles = np.maximum(turns * steps * inner.prod(axis=1), -(-words // machine.offchip_bandwidth))
-    return cycles, layer.macs * MAC_NJ + words * WORD_NJ
+    covered = np.maximum(turns * outer, sizes)
+    words = np.min(
+        [_least_words(turns, covered, np.tile(order, (len(outer), 1))) for order in orders], axis=0
+    )
+    cycles = np.maximum(compute, -(-words // machine.offchip_bandwidth))
+    l1_size, l2_size = (sum(tile[:, of].prod(axis=1) for of in TENSORS) for tile in (inner, outer))
+    return LowerBounds(cycles, layer.macs * MAC_NJ + words * WORD_NJ, l1_size, l2_size)
 
 
-GROUP, refuse, make_bounds, least_area = enumerated(lower_bound)
+def _least_words(turns: Any, covered: Any, order: Any) -> Any:
+    """The words (n,) of so many turns at least, where those of a dim bring all of its size, or more."""
+    return sum(
+        _fetches(turns, order, tensor) // turns[:, tensor].prod(axis=1) * covered[:, tensor].prod(axis=1)
+        for tensor in TENSORS
+    )
+
+
+GROUP, refuse, make_boxes, least_area, checks = interval_proof(lower_bound)

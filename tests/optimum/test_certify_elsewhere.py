@@ -10,19 +10,20 @@ import numpy as np
 import pytest
 
 import dse as package
-from dse.core import cost_models as registry
 from dse.core.layer import Layer
 from dse.domains.clustered.accelerator import Accelerator
 from dse.domains.clustered.problem import Problem
+from dse.plugins import LowerBounds, TileBoxes
 from dse.support.errors import InputError
 from tests.conftest import Dse
 from tests.models import bus_model
-from tests.models.bus_model import Bus, enumerated, lower_bound
-from tests.third_party import found
+from tests.models.bus_model import Bus, interval_proof, lower_bound
+from tests.third_party import offered
 
 ROOMY = Accelerator(4, 64, 256, 4, 2)
 TIGHT = Accelerator(4, 12, 40, 4, 1)
 TINY = Accelerator(2, 2, 4, 1, 1)
+ODD = Layer("CONV", 3, 1, 5, 3, 1, 1)
 SMALL = Layer("CONV", 2, 2, 2, 2, 1, 1)
 FILTER = Layer("CONV", 3, 2, 4, 3, 2, 2)
 DEPTHWISE = Layer("DSCONV", 1, 4, 3, 3, 2, 2)
@@ -32,14 +33,7 @@ CHUNK = 2**17
 @pytest.fixture(scope="module")
 def bus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """The model, installed by a package of somebody else's; with it two whose proofs are not there."""
-    folder = tmp_path_factory.mktemp("bus")
-    info = folder / "bus-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: bus\nVersion: 1.0\n")
-    names = {"bus": Bus, "lost": Lost, "empty": Empty}
-    lines = "\n".join(f"{name} = {made.__module__}:{made.__qualname__}" for name, made in names.items())
-    (info / "entry_points.txt").write_text(f"[{registry.GROUP}]\n{lines}\n")
-    with found(folder):
+    with offered(tmp_path_factory.mktemp("bus"), {"bus": Bus, "lost": Lost, "empty": Empty}):
         yield
 
 
@@ -81,11 +75,31 @@ def test_the_proven_optimum_is_the_best_of_all_mappings(
     layer: Layer, machine: Accelerator, objective: str, fixed: dict[str, Any]
 ) -> None:
     problem = Problem(layer, machine, objective, "bus", fixed=fixed)
-    proof = package.certify(problem, cache=False)
+    proof = package.certify(problem, cache=False, tiles="factors")
     assert proof.status == "optimal"
     assert proof.best is not None
     assert proof.best.loss == proof.lower_bound == brute_force(problem)
     assert all(check.passed for check in package.verify(problem, proof))
+
+
+@pytest.mark.usefixtures("bus")
+@pytest.mark.parametrize(
+    ("layer", "machine", "objective", "fixed"),
+    [
+        (ODD, TIGHT, "edp", {"outer.order": "KCYX", "inner.order": "XYCK"}),
+        (ODD, ROOMY, "latency + 3 * energy", {"outer.order": "CKXY", "inner.order": "KCYX", "cluster": 2}),
+        (DEPTHWISE, TIGHT, "energy", {"outer.order": "YXKC", "inner.order": "KCYX", "outer.parallel": "K"}),
+    ],
+    ids=str,
+)
+def test_so_it_is_over_tiles_of_any_size(
+    layer: Layer, machine: Accelerator, objective: str, fixed: dict[str, Any]
+) -> None:
+    problem = Problem(layer, machine, objective, "bus", fixed=fixed, tiles="any")
+    proof = package.certify(problem, cache=False)
+    assert (proof.status, proof.tiles) == ("optimal", "any")
+    assert proof.best is not None
+    assert proof.best.loss == proof.lower_bound == brute_force(problem)
 
 
 @pytest.mark.usefixtures("bus")
@@ -98,16 +112,18 @@ def test_where_no_mapping_fits_that_is_proven() -> None:
 
 @pytest.mark.usefixtures("bus")
 def test_a_bound_that_is_too_high_is_found_out_by_the_check(monkeypatch: pytest.MonkeyPatch) -> None:
-    def too_high(problem: Problem, outer: Any, inner: Any, clusters: Any) -> tuple[Any, Any]:
-        cycles, energy_nj = lower_bound(problem, outer, inner, clusters)
-        # Inner tiles that are whole are said to be the best.
-        return cycles * np.where((outer == inner).all(axis=1), 1, 1000), energy_nj
+    def too_high(problem: Problem, boxes: TileBoxes) -> LowerBounds:
+        bounds = lower_bound(problem, boxes)
+        # Inner tiles that may be whole are said to be the best.
+        whole = (boxes.outer_high == boxes.inner_high).all(axis=1)
+        return bounds._replace(cycles=bounds.cycles * np.where(whole, 1, 1000))
 
-    monkeypatch.setattr(bus_model, "make_bounds", enumerated(too_high).make_bounds)
+    for name in ("make_boxes", "checks"):
+        monkeypatch.setattr(bus_model, name, getattr(interval_proof(too_high), name))
     problem = Problem(FILTER, TIGHT, "edp", "bus")
     proof = package.certify(problem, cache=False)
     failed = [check for check in package.verify(problem, proof) if not check.passed]
-    assert [check.name for check in failed] == ["random mappings do not beat it"]
+    assert [check.name for check in failed] == ["bounds are below the prices in their boxes"]
 
 
 @pytest.mark.usefixtures("bus")
@@ -119,7 +135,6 @@ def test_a_bound_that_is_too_high_is_found_out_by_the_check(monkeypatch: pytest.
             "under cost model 'bus' only latency and energy",
         ),
         (lambda: Problem(SMALL, ROOMY, "area", "bus"), "cost model 'bus' has no bound of the area"),
-        (lambda: Problem(SMALL, ROOMY, "edp", "bus", tiles="any"), "only tiles 'factors' can be certified"),
         (
             lambda: Problem(SMALL, ROOMY, "edp", "lost"),
             "'lost': proof_module 'nowhere_to_be_found'",

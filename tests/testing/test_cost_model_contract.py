@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from dse.core.cost_models import cost_models
 from dse.domains.clustered.cost_model import CostModel
+from dse.domains.clustered.problem import Problem
+from dse.domains.clustered.proof.intervals import IntervalBoxes
 from dse.support.errors import InputError
 from dse.testing import COST_MODEL_RULES, broken, check_cost_model
 from tests.conftest import Dse
+from tests.models import bus_model
 from tests.testing.cheaters import models
+from tests.third_party import offered
 
 CHEATERS: list[tuple[str, CostModel, str]] = [
     ("configuration", models.Unpicklable(), "expected to pickle, for campaigns send problems to workers"),
@@ -35,6 +43,12 @@ CHEATERS: list[tuple[str, CostModel, str]] = [
     ("proofs", models.Unproven(), "expected an optimum to be certified; only cost models"),
 ]
 
+PROOFS: list[tuple[str, Callable[[Problem], IntervalBoxes], str]] = [
+    ("bounds", models.bounds_too_high, "expected that bounds are below the prices in their boxes, of a conv"),
+    ("proofs-any-tiles", models.boxes_of_factors, "to be certified; tiles of any size are too many"),
+]
+"""The same of a cost model whose boxes are wrong."""
+
 
 @pytest.mark.parametrize("name", cost_models())
 def test_every_installed_cost_model_keeps_the_contract(name: str) -> None:
@@ -58,8 +72,19 @@ def test_a_cheater_breaks_the_rule_that_it_was_written_against_and_no_other(
     assert needing <= {verdict.rule for verdict in verdicts if verdict.passed is None}
 
 
+@pytest.mark.parametrize(("rule", "make_boxes", "why"), PROOFS, ids=[rule for rule, *_ in PROOFS])
+def test_so_does_one_whose_proofs_are_wrong(
+    rule: str, make_boxes: Any, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bus_model, "make_boxes", make_boxes)
+    with offered(tmp_path, {"bus": bus_model.Bus}):
+        failed = [verdict for verdict in check_cost_model("bus") if verdict.passed is False]
+    assert [verdict.rule for verdict in failed] == [rule]
+    assert why in failed[0].why
+
+
 def test_every_rule_has_a_cheater_that_breaks_it() -> None:
-    assert {rule for rule, _, _ in CHEATERS} == {rule.name for rule in COST_MODEL_RULES}
+    assert {rule for rule, *_ in (*CHEATERS, *PROOFS)} == {rule.name for rule in COST_MODEL_RULES}
 
 
 def test_what_is_no_cost_model_is_refused() -> None:

@@ -43,6 +43,18 @@ COST_MODEL_RULES: tuple[Rule, ...] = (
     Rule("detail", "explains figures by parts that add up, if it says so", abilities.detail, PRICED),
     Rule("constants", "depends on its constants, and can be named with them", abilities.constants, PRICED),
     Rule("proofs", "can be certified, if it says so", abilities.proofs, (*PRICED, "accepts")),
+    Rule(
+        "bounds",
+        "bounds boxes of mappings by no more than their prices, if it bounds them",
+        abilities.bounds,
+        (*PRICED, "accepts", "proofs"),
+    ),
+    Rule(
+        "proofs-any-tiles",
+        "can be certified over tiles of any size, if it says so",
+        abilities.proofs_of_any_tiles,
+        (*PRICED, "accepts", "proofs", "bounds"),
+    ),
 )
 
 

@@ -7,15 +7,20 @@ from dataclasses import fields, replace
 
 import numpy as np
 
+from dse.core.domains import prover_of
 from dse.core.figures import CostBatch
 from dse.core.layer import Layer
 from dse.core.model_constants import ModelConstants
 from dse.domains.clustered.accelerator import PRESETS
 from dse.domains.clustered.cases import Cases, parse_cases
+from dse.domains.clustered.check.intervals import bounds_check
 from dse.domains.clustered.cost_model import CostModel
 from dse.domains.clustered.mapping import MappingBatch
 from dse.domains.clustered.problem import Problem
-from dse.optimum import certify
+from dse.domains.clustered.proof.certifiers import certifier_of
+from dse.domains.clustered.proof.intervals import IntervalBoxes
+from dse.optimum import certify, verify
+from dse.optimum.verification import failures
 from dse.support.errors import InputError, format_exception
 from dse.testing.cost_models.candidate import STRIDED, ModelCandidate, Setting, difference
 from dse.testing.verdict import Broken
@@ -24,6 +29,8 @@ SILENT = "it does not say so"
 EXPLAINED = 20
 """Mappings a setting whose detail is looked at."""
 SMALL = Layer("CONV", 8, 4, 6, 6, 3, 3)
+PRIMES = Layer("CONV", 5, 3, 7, 5, 3, 3)
+FIXED = {"outer.order": "KCYX", "inner.order": "XYCK"}
 SAMPLES = 5000
 CLOSE = 1e-9
 """Relative: sums of parts are rounded."""
@@ -125,21 +132,58 @@ def constants(candidate: ModelCandidate) -> str:
     return ", ".join(names)
 
 
+def bounds(candidate: ModelCandidate) -> str:
+    """Bounds of boxes of tiles, and of their parts, are not above the prices of mappings in them."""
+    if not candidate.model.proof_module:
+        return SILENT
+    checked = 0
+    for setting in candidate.settings:
+        problem = Problem(setting.layer, setting.accelerator, "edp", candidate.model, tiles="any")
+        try:
+            boxes = getattr(certifier_of(problem), "make_boxes", lambda problem: None)(problem)
+            if not isinstance(boxes, IntervalBoxes):
+                return "its proofs have bounds of their own"
+            rng = np.random.default_rng(0)
+            found = bounds_check(problem, rng, boxes.lower_bound, candidate.mappings)
+        except InputError as error:
+            raise Broken(f"expected bounds of {setting.name}; {error}") from error
+        if not found.passed:
+            raise Broken(f"expected that {found.name}, of {setting.name}; got {found.seen}")
+        checked += 3 * candidate.mappings
+    return f"{checked:,} boxes around random mappings"
+
+
 def proofs(candidate: ModelCandidate) -> str:
     """The optimum of a small layer is certified, costs what the certificate says, and is not beaten."""
     if not candidate.model.proof_module:
         return SILENT
-    problem = Problem(SMALL, PRESETS["edge"], "edp", candidate.model)
+    return _proven(Problem(SMALL, PRESETS["edge"], "edp", candidate.model))
+
+
+def proofs_of_any_tiles(candidate: ModelCandidate) -> str:
+    """The same over tiles of any size, of a layer whose sizes are primes."""
+    if not candidate.model.proof_module:
+        return SILENT
+    problem = Problem(PRIMES, PRESETS["edge"], "edp", candidate.model, tiles="any", fixed=FIXED)
     try:
-        best = certify(problem, cache=False).best
+        prover_of(problem).refuse()
+    except InputError:
+        return "its proofs are over perfect factors"
+    return _proven(problem)
+
+
+def _proven(problem: Problem) -> str:
+    """What was proven; Broken if no optimum is, or if a check of it fails."""
+    try:
+        found = certify(problem, cache=False)
     except InputError as error:
         raise Broken(f"expected an optimum to be certified; {error}") from error
-    if best is None:
-        raise Broken(f"expected an optimum of {SMALL}, none is found")
-    claimed = problem.price(np.array([best.genes], np.int64)).loss[0]
-    if claimed != best.loss:
-        raise Broken(f"expected the optimum to cost {best.loss:.6g}, as certified; it costs {claimed:.6g}")
+    if found.best is None:
+        raise Broken(f"expected an optimum of {problem.layer}, none is found")
+    failed = failures(verify(problem, found))
+    if failed:
+        raise Broken(f"expected an optimum that every check agrees with; {failed[0]}")
     losses = problem.price(problem.space.sample(np.random.default_rng(0), SAMPLES)).loss
-    if losses.min() < best.loss:
-        raise Broken(f"expected nothing below the optimum of {best.loss:.6g}, found {losses.min():.6g}")
-    return f"the optimum of {SMALL}, beside {SAMPLES:,} random points"
+    if losses.min() < found.best.loss:
+        raise Broken(f"expected nothing below the optimum of {found.best.loss:.6g}, found {losses.min():.6g}")
+    return f"the optimum of {problem.layer}, beside {SAMPLES:,} random points"

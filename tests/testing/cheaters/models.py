@@ -11,7 +11,12 @@ from dse.core.figures import CostBatch
 from dse.core.reasons import Reason
 from dse.domains.clustered.cost_model import CostModel
 from dse.domains.clustered.mapping import CLUSTER, OUTER_TILE
+from dse.domains.clustered.problem import Problem
+from dse.domains.clustered.proof.intervals import IntervalBoxes
 from dse.models.loopnest import LoopNest
+from dse.plugins import LowerBounds, TileBoxes
+from dse.support.errors import InputError
+from tests.models import bus_model
 
 _CALLS = itertools.count()
 
@@ -198,3 +203,21 @@ class Unproven(Honest):
     """Says that its optima can be proven."""
 
     proof_module = "tests.no_such_module"
+
+
+def bounds_too_high(problem: Problem) -> IntervalBoxes:
+    """Of a convolution that is large, energies that are above the prices."""
+
+    def lower_bound(problem: Problem, boxes: TileBoxes) -> LowerBounds:
+        bounds = bus_model.lower_bound(problem, boxes)
+        return bounds._replace(energy_nj=bounds.energy_nj * (2 if problem.layer.K > 9 else 1))
+
+    return IntervalBoxes(problem, lower_bound)
+
+
+def boxes_of_factors(problem: Problem) -> IntervalBoxes:
+    """Refuses a small layer, and only when the proof begins."""
+    boxes = IntervalBoxes(problem, bus_model.lower_bound)
+    if problem.tiles == "any" and problem.layer.K == 5:
+        raise InputError("tiles of any size are too many")
+    return boxes

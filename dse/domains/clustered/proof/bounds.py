@@ -149,6 +149,10 @@ class MappingBoxes(Boxes, Protocol):
         """The mapping that a design of `settle` is."""
         ...
 
+    def floor(self) -> float:
+        """A loss below that of any mapping, in other spaces too, known without looking at one."""
+        ...
+
 
 class Certifier(Protocol):
     """The module `bounds` in a cost model's folder. `GROUP` says in words what a group is a choice of."""

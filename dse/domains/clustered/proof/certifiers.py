@@ -31,6 +31,12 @@ def has_boxes(problem: Problem) -> bool:
     return hasattr(certifier_of(problem), "make_boxes")
 
 
+def floor_of(problem: Problem) -> float:
+    """A loss below that of any mapping, known without looking at one."""
+    certifier = certifier_of(problem)
+    return (certifier.make_boxes if has_boxes(problem) else certifier.make_bounds)(problem).floor()
+
+
 def refuse(problem: Problem) -> None:
     """InputError unless the optimum of the problem can be proven, or its floor is known."""
     certifier = certifier_of(problem)

@@ -22,15 +22,6 @@ MAX_GROUPS = 2**24
 """Choices of outer tiles and cluster size: the bounds of more would not fit in memory."""
 
 
-def refuse_any_tiles(problem: Problem) -> None:
-    """InputError for tiles of any size."""
-    if problem.tiles != "factors":
-        raise InputError(
-            f"under cost model {problem.model.name!r} only tiles 'factors' can be certified, got "
-            f"{problem.tiles!r}"
-        )
-
-
 def refuse_too_many(problem: Problem) -> None:
     """InputError if there are more groups than can be certified."""
     groups = prod(len(chain.outer_choices) for chain in tile_chains(problem)) * len(cluster_sizes(problem))

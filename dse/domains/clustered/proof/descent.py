@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import numpy as np
 
-from dse.core.certificate import Incumbent, priced, priced_point
+from dse.core.certificate import Incumbent, priced
 from dse.core.clock import Clock
 from dse.domains.clustered.problem import Problem
 from dse.support.arrays import IntArray
@@ -21,12 +21,10 @@ def good_mapping(problem: Problem, within: Problem | None = None) -> Incumbent |
 
     `within` is the problem with fewer tiles; by default it is the problem itself.
     """
-    point = descend(within or problem, 0.0, Clock())
-    if point is None:
-        return None
-    if within is None:
-        return priced_point(problem, point)
-    return priced(problem, within.space.decode(point[np.newaxis])[0])
+    there = within or problem
+    point = descend(there, 0.0, Clock())
+    # Priced as a mapping: several points may be the same one, of which proofs name the first.
+    return None if point is None else priced(problem, there.space.decode(point[np.newaxis])[0])
 
 
 def descend(problem: Problem, floor: float, clock: Clock) -> IntArray | None:

@@ -21,7 +21,7 @@ from dse.core.certificate import BOUNDED, OPTIMAL, Certificate, Counts, priced_p
 from dse.core.clock import Clock
 from dse.core.objective import objective_named
 from dse.domains.clustered.problem import Problem
-from dse.domains.clustered.proof.certifiers import certifier_of
+from dse.domains.clustered.proof.certifiers import certifier_of, floor_of
 from dse.domains.clustered.proof.descent import descend
 from dse.domains.clustered.proof.machines import each_machine, solve_each
 from dse.support.errors import InputError
@@ -73,6 +73,5 @@ def _least(problem: Problem, figure: str) -> float:
         return certifier_of(problem).least_area(problem)
     machine = problem.space.parts.most_capable(problem.accelerator)
     known = Problem(problem.layer, machine, figure, problem.model)
-    certifier = certifier_of(known)
-    certifier.refuse(known)
-    return certifier.make_bounds(known).floor()
+    certifier_of(known).refuse(known)
+    return floor_of(known)

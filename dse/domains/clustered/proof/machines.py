@@ -19,7 +19,7 @@ from dse.core.objective import objective_named
 from dse.domains.clustered.figures import ClusteredFigures
 from dse.domains.clustered.mapping import Mapping, MappingBatch
 from dse.domains.clustered.problem import Problem
-from dse.domains.clustered.proof.certifiers import certifier_of
+from dse.domains.clustered.proof.certifiers import certifier_of, floor_of
 from dse.domains.clustered.space.parts import PES, SPACES
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError
@@ -62,7 +62,7 @@ def solve_each(problem: Problem, machines: list[Problem], clock: Clock) -> Certi
     """The optimum over all machines, or what the time of `clock` is enough for."""
     from dse.domains.clustered.proof.solver import solve
 
-    floors = [certifier_of(one).make_bounds(one).floor() for one in machines]
+    floors = [floor_of(one) for one in machines]
     best, bound, parts = None, inf, []
     for place in np.argsort(floors, kind="stable").tolist():
         if best is not None and floors[place] >= best.loss:
