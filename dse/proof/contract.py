@@ -20,7 +20,7 @@ class Found(NamedTuple):
     """Designs by their losses (m,): each as the model knows it, as `Boxes.settle` has it."""
 
     losses: FloatArray
-    designs: Sequence[Any]
+    designs: Sequence[Any] | AnyArray
 
 
 class Bounded(NamedTuple):
@@ -68,6 +68,8 @@ class Boxes(Protocol):
     """A problem as the engine sees it. Methods may be called from several threads, for some boxes each.
 
     `kind` says in words what a box is a choice of. Nothing depends on how boxes are put together in calls.
+    Where there is a method `improve(design, loss)`, one thread calls it after each round, with the best
+    design so far, None if the proof began with it: the `Found` that it returns were met in another way.
     """
 
     kind: str

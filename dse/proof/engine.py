@@ -116,6 +116,8 @@ class Search:
         begun = False
         while len(self.open) and not (begun and self.clock.over) and len(self.open) < MOST_OPEN:
             self._round()
+            if improve := getattr(self.boxes, "improve", None):
+                self._offer(improve(self.design, self.loss))
             begun = True
             self.observe(self)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from os import cpu_count
 from typing import Any
@@ -33,14 +34,18 @@ def prove(
     """Prove the problem's optimum over `boxes`, or what can be proven of it in the time of `clock`.
 
     A design of the boxes is the mapping `mapping_of` it. `known` is what an earlier run of the same code
-    left; without it, `begin` finds a mapping to begin with, if it can. RuntimeError if the problem prices the
+    left; without it, `begin` finds a mapping to begin with, if it can: of boxes that `begin_late` only if the
+    time is over before the search has met one. RuntimeError if the problem prices the
     best mapping otherwise than the boxes do.
     """
     search = Search(boxes, clock, threads or cpu_count() or 1)
-    best = begin() if known is None else known.best
+    late = getattr(boxes, "begin_late", False)
+    best = known.best if known else None if late else begin()
     if best is not None:
         search.loss = best.loss
     search.run(known.unsettled if known else b"")
+    if late and search.loss == math.inf and not search.finished and (best := begin()):
+        search.loss = best.loss
     if search.design is not None:
         best = _checked(problem, mapping_of(search.design), search.loss)
     status, lower_bound, before = OPTIMAL if best else INFEASIBLE, search.loss, None

@@ -21,7 +21,6 @@ from dse.domains.clustered.accelerator import PRESETS
 from dse.domains.clustered.cost_model import CostModel
 from dse.domains.clustered.mapping import MappingBatch
 from dse.domains.clustered.problem import Problem
-from dse.domains.clustered.proof import solver
 from dse.domains.clustered.proof.solver import solve
 from dse.support.errors import InputError
 from tests.optimum.certify_cases import (
@@ -56,8 +55,10 @@ def test_the_certificate_is_what_pricing_every_mapping_finds(case: Case) -> None
         if found.best is None:
             assert (found.status, best[objective][0]) == ("infeasible", math.inf)
         else:
-            beside = found.best.cycles if objective == "energy" else found.best.energy_nj
-            assert (found.status, found.best.loss, beside) == ("optimal", *best[objective]), objective
+            assert (found.status, found.best.loss) == ("optimal", best[objective][0]), objective
+            if objective in ("latency", "energy"):
+                beside = found.best.cycles if objective == "energy" else found.best.energy_nj
+                assert beside == best[objective][1], objective
 
 
 def test_the_brute_force_cases_differ_enough_to_mean_something() -> None:
@@ -211,12 +212,7 @@ def test_the_function_is_public_whatever_was_imported_before() -> None:
 # Too little time
 
 
-def test_when_the_time_runs_out_the_bound_is_true_and_the_gap_is_known(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    # Less time than it takes to bound every group.
-    monkeypatch.setattr(solver, "STRETCH", solver.BLOCK)
-    monkeypatch.setattr(solver, "BOUNDED_ANYWAY", solver.BLOCK)
+def test_when_the_time_runs_out_the_bound_is_true_and_the_gap_is_known() -> None:
     for objective in CERTIFIED[::2]:
         problem = real_problem("resnet18:5", "eyeriss-small", objective)
         optimum, found = certify(problem), certify(problem, time_limit=1e-9)
@@ -225,7 +221,6 @@ def test_when_the_time_runs_out_the_bound_is_true_and_the_gap_is_known(
         assert 0 < found.lower_bound <= optimum.lower_bound <= found.best.loss
         assert found.gap == found.best.loss / found.lower_bound - 1
         assert found.counts.open > 0
-        assert found.counts.solved >= 1
 
 
 def test_the_groups_add_up() -> None:
@@ -234,7 +229,6 @@ def test_the_groups_add_up() -> None:
         counts = found.counts
         parts = counts.too_large + counts.bounded + counts.solved + counts.open
         assert counts.groups == parts
-        assert len(found.solved) == counts.solved
         assert counts.mappings == problem.space.mappings
     assert certify(problem).counts.open == 0
 

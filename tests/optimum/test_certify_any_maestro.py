@@ -12,9 +12,6 @@ from dse.core.clock import Clock
 from dse.core.layer import Layer
 from dse.domains.clustered.accelerator import PRESETS, Accelerator
 from dse.domains.clustered.problem import Problem
-from dse.domains.clustered.proof.bounds import Groups
-from dse.domains.clustered.proof.certifiers import certifier_of
-from dse.domains.clustered.proof.descent import good_mapping
 from dse.domains.clustered.proof.solver import solve
 from dse.optimum import certify, verify
 from dse.optimum.verification import failures
@@ -63,14 +60,10 @@ def test_no_mapping_of_a_fixed_order_is_below_the_bound_of_a_box_around_it(order
 @pytest.mark.parametrize("objective", OBJECTIVES[:3])
 def test_a_decoded_token_of_a_language_model_has_its_optimum_at_once(objective: str) -> None:
     problem = Problem(Layer.gemm(1, 14336, 4096), PRESETS["edge"], objective, "maestro", tiles="any")
-    bounds = certifier_of(problem).make_bounds(problem)
-    best = good_mapping(problem)
-    assert best is not None
-    losses, ties = np.empty((2, 1))
-    bounds.bound(0, 1, losses, ties)
-    # One call: a box is never far below what its tiles have to bring.
-    found = bounds.solve(Groups(np.array([0]), losses, ties), (best.loss, 0.0))
-    assert found.left is None
+    found = solve(problem, threads=1)
+    assert found.status == OPTIMAL
+    # A box is never far below what its tiles have to bring.
+    assert found.counts.groups < 20_000
 
 
 def test_tiles_of_any_size_are_never_worse_than_perfect_factors() -> None:

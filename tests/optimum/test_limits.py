@@ -14,7 +14,7 @@ from dse.domains.clustered.accelerator import PRESETS, Accelerator
 from dse.domains.clustered.check.limits import most_steps, room_of, steps_of_busiest
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof.solver import solve
-from dse.models.maestro.proof.bounds import MaestroBounds
+from dse.models.maestro.proof.boxes import MaestroBoxes
 from dse.optimum import certify, verify
 from dse.optimum.default import certify as certify_default
 from dse.optimum.front import certify_front
@@ -132,7 +132,7 @@ def test_what_minimises_ties_fronts_and_defaults_keeps_limits_too() -> None:
 
 def test_a_cost_model_whose_proofs_know_no_limits_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = Problem(LAYER, EDGE, "edp", "maestro", limits=["pe_use >= 0.5", "l2_use <= 0.5"])
-    monkeypatch.setattr(MaestroBounds, "limits", ("l2_use",))
+    monkeypatch.setattr(MaestroBoxes, "limits", ("l2_use",))
     with pytest.raises(InputError) as refused:
         certify(problem, cache=False)
     assert str(refused.value) == (

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from types import SimpleNamespace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from dse.domains.clustered.check.enumeration import (
 )
 from dse.domains.clustered.check.limits import room_of
 from dse.domains.clustered.problem import Problem
+from dse.domains.clustered.space.genes import MAPPED_DIMS
 from dse.models.maestro.check.inner_check import (
     cycles_below_none,
     least_steps,
@@ -33,54 +33,45 @@ COUNTER = 2**31
 reports where there are no halos: no such mapping is feasible."""
 
 
-@dataclass(frozen=True)
-class Coverage:
-    """How many outer configurations there are, and the least loss that one of them could have.
+class Below(NamedTuple):
+    """Groups with an outer parallel dim that a loss, with a bound of the inner cycles, does not rule out."""
 
-    Losses at or above the target may be less than they could be. `where` says at what the least stands.
-    """
+    losses: FloatArray
+    places: list[tuple[Group, str]]
 
-    configurations: int
-    least: float
-    where: str
+    def best_first(self) -> list[tuple[Group, str]]:
+        """From the lowest loss on."""
+        return [self.places[row] for row in np.argsort(self.losses, kind="stable")]
 
 
-def cover(problem: Problem, solved: Mapping[tuple[Group, str], int], target: float) -> Coverage:
-    """Look for outer configurations below `target`: `solved` groups take so many inner cycles, others more
-    than can be ruled out. They are solved for an outer parallel dim where limits ask for busy PEs, else for
-    all, ""; of 0 cycles are those that no inner level keeps busy.
-    """
-    layer, machine = problem.space.layer, problem.accelerator
-    l1 = smallest_l1(problem)
-    parallels = allowed_parallels(problem, "outer")
+def cover(problem: Problem, target: float) -> tuple[int, Below]:
+    """How many outer configurations there are, and which could be below `target` by a bound."""
+    l1, parallels = smallest_l1(problem), allowed_parallels(problem, "outer")
     ways = len(parallels) * len(allowed_orders(problem, "outer"))
-    configurations, least, where = 0, math.inf, ""
+    configurations, losses, places = 0, [np.empty(0)], []
     for tiles, clusters in Groups(problem).chunks():
         configurations += len(clusters) * ways
         if l1 > room_of(problem)[0]:
             continue
         below_none = cycles_below_none(problem, tiles, clusters)
-        keys = group_keys(tiles, clusters)
         for parallel in parallels:
-            inner = _inner_cycles(solved, keys, parallel, below_none)
-            level = OuterLevel(layer, machine, tiles, clusters, parallel)
-            losses = _least_losses(problem, level, np.maximum(inner, 1), l1, target)
-            losses[(inner == 0) | ~_busy_enough(problem, tiles, clusters, parallel)] = math.inf
-            row = int(np.argmin(losses))
-            if losses[row] < least:
-                least, where = float(losses[row]), f"{keys[row]} with {parallel} parallel"
-    return Coverage(configurations, least, where)
+            found = _least_losses(problem, tiles, clusters, parallel, below_none, l1, target)
+            found[~_busy_enough(problem, tiles, clusters, parallel)] = math.inf
+            rows = np.flatnonzero(found < target)
+            keys = group_keys({dim: tile[rows] for dim, tile in tiles.items()}, clusters[rows])
+            losses.append(found[rows])
+            places += [(key, parallel) for key in keys]
+    return configurations, Below(np.concatenate(losses), places)
 
 
-def _inner_cycles(
-    solved: Mapping[tuple[Group, str], int], keys: Sequence[Group], parallel: str, below_none: IntArray
-) -> IntArray:
-    """The inner cycles of groups: those claimed, or those that none is below."""
-    found = [
-        solved.get((key, parallel), solved.get((key, ""), cycles))
-        for key, cycles in zip(keys, below_none.tolist(), strict=True)
-    ]
-    return np.array(found, dtype=np.int64)
+def least_loss(problem: Problem, group: Group, parallel: str, cycles: int, target: float) -> float:
+    """The least loss of a group with this outer parallel dim, whose inner level takes so many cycles.
+
+    One that is not below the target may be less than it could be.
+    """
+    tiles = {dim: np.array([tile]) for dim, tile in zip(MAPPED_DIMS, group.tiles, strict=True)}
+    inner = np.array([cycles]), smallest_l1(problem), target
+    return float(_least_losses(problem, tiles, np.array([group.cluster]), parallel, *inner)[0])
 
 
 def _busy_enough(
@@ -94,11 +85,20 @@ def _busy_enough(
     return found
 
 
-def _least_losses(problem: Problem, level: OuterLevel, inner: IntArray, l1: int, target: float) -> FloatArray:
-    """The least loss of each row over the loop orders; inf where L2 is too small.
+def _least_losses(
+    problem: Problem,
+    tiles: dict[str, IntArray],
+    clusters: IntArray,
+    parallel: str,
+    inner: IntArray,
+    l1: int,
+    target: float,
+) -> FloatArray:
+    """The least loss of each group over the loop orders; inf where L2 is too small.
 
-    Only rows that could be below the target are gone through order by order.
+    Only those that could be below the target are gone through order by order.
     """
+    level = OuterLevel(problem.space.layer, problem.accelerator, tiles, clusters, parallel)
     l2 = level.l2_need
     least = np.full(len(inner), np.inf)
     fits = l2 <= room_of(problem)[1]

@@ -1,153 +1,71 @@
-"""The bounds of a proof over a space of perfect factors, under MAESTRO.
+"""Proofs under MAESTRO: which problems can be proven, and the boxes that they are made of (`boxes`).
 
-Perfect factors leave one inner problem to a mapping (no tile is cut short), and the two levels meet in one
-number, the inner cycles:
-
-* energy, needed L2, area and power depend on the outer tiles, parallel dim and order and on the cluster
-  size; needed L1 on the inner tiles;
-* cycles rise with the inner cycles, which depend on the outer tiles, the cluster size and the inner level.
-
-So the outer tiles and the cluster size make a *group*. Its bound is the least loss of its outer
-configurations that fit in L2, were the inner level as fast as its longest-running PE and its first data let
-it be. To solve it is to enumerate its inner levels for the fewest inner cycles. Where limits ask for busy
-PEs, the outer parallel dim says how many steps are left to the inner level: a group is solved for each.
-
-The rules of feasibility beyond the buffers never decide here. With perfect factors the serial floor is the
-number of outer steps times that of inner steps times a step's work, each step costs its work at least, and
-no lanes or clusters do more than their share: cycles are never below either floor, and the MACs that
-MAESTRO reports are never below the layer's. The best mapping is priced by the problem all the same.
+The rules of feasibility decide over tiles of any size: MAESTRO drops work at edges, and of what is below the
+serial floor nothing counts. So the best mapping is often one whose dropped work just makes up for its
+overhead, which is hard to come by: a search begins, and goes on beside the proof (`near`). With perfect
+factors no work is dropped, and cycles are never below the floor.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from math import prod
 
 import numpy as np
 
-from dse.core.certificate import Solved
-from dse.core.limits import PE_USE
+from dse.core.objective import objective_named
 from dse.domains.clustered.area import environment_area
-from dse.domains.clustered.limits import FIGURES
 from dse.domains.clustered.problem import Problem
-from dse.domains.clustered.proof.bounds import Choice, Groups, Rounds, Solution, Value, Winner
 from dse.domains.clustered.space.genes import MAPPED_DIMS
-from dse.models.maestro.proof.boxes.bounds import BoxBounds
-from dse.models.maestro.proof.instance import refuse
-from dse.support.arrays import BoolArray, FloatArray
+from dse.models.maestro.proof.boxes import MaestroBoxes
+from dse.models.maestro.proof.records import BUFFERS
+from dse.support.errors import InputError
 from dse.support.jit import load_kernels
 
-if TYPE_CHECKING:
-    from dse.models.maestro.proof.instance import Instance
+GROUP = MaestroBoxes.kind
+COUNTER, ENOUGH_L2 = 2**31, 9_900_000
+"""MAESTRO counts steps in 32 bits. An outer tile of 2^31 steps needs more L2 than this.
 
-__all__ = ["GROUP", "MaestroBounds", "least_area", "make_bounds", "refuse"]
+A tile of k * c * y * x steps has at least c*y*x, k*c and k*y*x elements of the tensors. Their product is the
+square of the steps, so their sum is at least three times its cube root; L2 holds twice that.
+"""
+WORK = {"latency", "energy"}
+"""Figures that depend on time and traffic alone."""
+LARGEST_COUNT, LARGEST_LANES = 2**62, 2**31 - 1
 
-BOXES = "dse.models.maestro.proof.boxes.kernels"
-USED = ("dse.models.maestro", "dse.models.maestro.proof")
-"""The price kernel, and the formulas that both proofs share."""
-GROUP = "outer tiles and cluster size"
-NOTHING: Value = (math.inf, -math.inf)
 
-
-@dataclass(frozen=True)
-class MaestroBounds:
-    """A problem's groups under MAESTRO; `kernels` are compiled, and take the arrays of `instance`."""
-
-    problem: Problem
-    instance: Instance
-    kernels: Any
-
-    # One at a time: a solution often rules out the next group, and a certificate lists each one.
-    rounds: ClassVar[Rounds] = Rounds(first=1, most=1, blocks=1)
-    lists_solved: ClassVar[bool] = True
-    limits: ClassVar[tuple[str, ...]] = tuple(FIGURES)
-
-    @property
-    def groups(self) -> int:
-        """How many choices of outer tiles and cluster size there are."""
-        return self.instance.groups
-
-    @property
-    def nothing_fits(self) -> bool:
-        """Whether the smallest inner tiles are too large for L1."""
-        params = self.instance.params
-        return bool(params[self.kernels.SMALLEST_L1] > params[self.kernels.L1])
-
-    def bound(self, start: int, stop: int, losses: FloatArray, tie_breaks: FloatArray) -> None:
-        """The least of a group's outer configurations, with a bound of its inner cycles."""
-        self.kernels.bound_groups(start, stop, *self.instance.outer, losses, tie_breaks)
-
-    def solve(self, groups: Groups, to_beat: Value) -> Solution:
-        """The same with the fewest inner cycles that there are."""
-        best, winner, inner_levels, solved = to_beat, None, 0, []
-        for number in groups.numbers:
-            for dims, left, name in self._ways(number):
-                value, found, tried, cycles = self._solve_one(number, dims, left)
-                inner_levels += tried
-                solved.append(Solved(tuple(found.outer.tiles), found.cluster, cycles, name))
-                if cycles and value < best:
-                    best, winner = value, found
-        return Solution(best, winner, inner_levels, tuple(solved))
-
-    def _ways(self, number: int) -> Iterator[tuple[BoolArray, int, str]]:
-        """The outer parallel dims of a group together, or, where limits leave inner levels other steps with
-        each, one by one: a mask, the steps that are left, and the dim's name.
-        """
-        kernels, instance = self.kernels, self.instance
-        if PE_USE not in self.problem.use.limits:
-            yield instance.parallels[0], int(instance.params[kernels.MOST_STEPS]), ""
-            return
-        tiles, left = np.empty((2, 4), np.int64)
-        cluster = kernels.read_group.py_func(number, instance.outer_tiles, instance.clusters, tiles)
-        both, fixed = instance.parallels, instance.fixed_inner
-        kernels.steps_left(tiles, cluster, instance.params, both[0], both[1], fixed, left)
-        for dim in np.flatnonzero(left).tolist():
-            yield np.arange(4) == dim, int(left[dim]), MAPPED_DIMS[dim]
-
-    def _solve_one(self, number: int, dims: BoolArray, left: int) -> tuple[Value, Winner, int, int]:
-        """The value and place of a group's best mapping, inner levels looked at, and its inner cycles.
-
-        It is that of some outer parallel `dims`, whose busiest PE has no more steps `left`; without an inner
-        level of so few the cycles are 0.
-        """
-        kernels, instance = self.kernels, self.instance
-        tiles, inner = np.empty(4, np.int64), np.empty(kernels.INNER, np.int64)
-        place = np.zeros(kernels.BEST, np.int64)
-        cluster = int(kernels.read_group.py_func(number, instance.outer_tiles, instance.clusters, tiles))
-        params, *others = instance.inner
-        params = params.copy()
-        params[kernels.MOST_STEPS] = left
-        tried = kernels.solve_inner(tiles, cluster, params, *others, inner)
-        cycles, value = int(inner[kernels.CYCLES]), NOTHING
-        if cycles == kernels.NO_CYCLES:
-            cycles = 0
-        else:
-            level, scratch = instance.outer_level, kernels.level_scratch()
-            value = kernels.group_loss(tiles, cluster, cycles, *level[:3], dims, *level[4:], *scratch, place)
-        parallel, order = int(place[kernels.BEST_PARALLEL]), int(place[kernels.BEST_ORDER])
-        inner_tiles = inner[kernels.TILES :].tolist()
-        winner = Winner(
-            Choice(parallel, order, tiles.tolist()),
-            cluster,
-            Choice(int(inner[kernels.PARALLEL]), int(inner[kernels.ORDER]), inner_tiles),
+def refuse(problem: Problem) -> None:
+    """InputError unless the optimum of the problem can be proven."""
+    figures = objective_named(problem.objective).figures.keys()
+    if not (figures <= WORK or figures <= BUFFERS):
+        raise InputError(
+            f"under cost model 'maestro' objective {problem.objective!r} cannot be certified; latency, "
+            "energy and products of their powers such as 'edp' can, and area_maestro and power"
         )
-        return value, winner, tried, cycles
+    if problem.tiles == "any" and not figures <= WORK:
+        raise InputError(
+            f"of tiles 'any' objective {problem.objective!r} cannot be certified under cost model 'maestro': "
+            "choose tiles 'factors'"
+        )
+    layer, machine = problem.space.layer, problem.accelerator
+    steps = prod(layer.loops[dim] for dim in MAPPED_DIMS)
+    # Without halos MAESTRO reports exact MACs, and a mapping with a count that wraps lacks some.
+    if steps >= COUNTER and (layer.R * layer.S > 1 or machine.l2_size > ENOUGH_L2):
+        raise InputError(
+            f"layer {layer} has {steps:,} steps (K * C * Y * X in outputs), which MAESTRO counts in 32 bits; "
+            f"from 2^31 on only 1x1 filters with an L2 of at most {ENOUGH_L2:,} elements can be certified"
+        )
+    if machine.simd_lanes > LARGEST_LANES:
+        raise InputError(f"simd_lanes must be at most {LARGEST_LANES}, got {machine.simd_lanes}")
+    elements = layer.K * layer.C * layer.Y * layer.X
+    if (1 + machine.noc_latency) * 9**4 * (layer.R * layer.S) ** 2 * elements > LARGEST_COUNT:
+        raise InputError(f"layer {layer} is too large to certify: its counts could leave 64 bits")
 
-    def floor(self) -> float:
-        """The loss of full use of all lanes, with nothing read and no L2."""
-        problem, machine = self.problem, self.problem.accelerator
-        cycles = -(-problem.layer.macs // (machine.num_pes * machine.simd_lanes))
-        return float(self.kernels.least_loss(*self.instance.outer_level[:3], cycles))
 
-
-def make_bounds(problem: Problem) -> MaestroBounds | BoxBounds:
-    """The problem's groups, or its boxes where tiles are of any size, if it is not refused."""
-    if problem.tiles == "any":
-        return BoxBounds(problem, load_kernels(BOXES, *USED))
-    kernels = load_kernels("dse.models.maestro.proof.kernels")
-    return MaestroBounds(problem, kernels.make_instance(problem), kernels)
+def make_boxes(problem: Problem) -> MaestroBoxes:
+    """The problem's boxes, if it is not refused."""
+    # None of the kernels is to be older than what it is made of.
+    load_kernels("dse.models.maestro.proof.box", "dse.models.maestro")
+    return MaestroBoxes(problem)
 
 
 def least_area(problem: Problem) -> float:

@@ -1,171 +1,220 @@
-"""The inner problem of a group, solved exactly: the fewest cycles of a cluster over one outer tile."""
+"""The inner level of a box: what it takes at least, by its parallel dim and tile of that.
+
+MAESTRO drops work at edges, of both levels, and so may count fewer cycles than the busiest PE has steps. Such
+a mapping is infeasible: cycles are never below the mapping's serial floor. Where no loop is at an edge,
+an outer tile takes the cycles that MAESTRO counts for its parallel loop, with all of the others.
+"""
 
 from __future__ import annotations
 
-import numpy as np
-
-from dse.models.maestro.proof.level import (
-    BANDWIDTH,
-    DEPTHWISE,
+from dse.models.maestro.loop_table import edge_units
+from dse.models.maestro.proof.records import (
     DIMS,
-    FILTER,
-    FIRST_INPUTS,
-    FIRST_WEIGHTS,
-    L1,
-    LANES,
-    LAST_OUT,
-    LAST_ROUNDS,
-    LAST_WORK,
-    LATENCY,
-    MOST_STEPS,
-    MOVES,
-    OUT,
-    ROUNDS,
-    SHIFT,
-    STEPS,
-    WORK,
-    C,
-    K,
-    X,
-    Y,
+    MOST_PAIRS,
     ceil_div,
-    halo_of,
     in_input,
     in_output,
     in_weights,
-    level_scratch,
-    set_level,
-    sum_order,
+    pieces,
 )
-from dse.support.compiling import inlined, kernel, subroutine_with_arrays
-
-# The inner level that takes the fewest cycles: its cycles, parallel dim, order, tiles.
-CYCLES, PARALLEL, ORDER, TILES = range(4)
-INNER = TILES + DIMS
-NO_CYCLES = 2**62
-"""Where no inner level fits."""
+from dse.support.compiling import subroutine
 
 
-@inlined
-def l1_need(tiles, params):
-    """Elements of L1 that inner `tiles` need; output tiles count with their halo (step 5.2 of
-    `reference`)."""
-    depthwise = params[DEPTHWISE] == 1
-    inputs, weights, outputs = 1, params[FILTER], 1
+@subroutine
+def box_cycles(box, least, given):
+    """Steps that the busiest PE has at least, in any mapping of a box, on its lanes; cycles that none of them
+    is below; and cycles that no outer step of whole tiles is below.
+
+    The second are of the busiest PE, or of the work and first data of all steps of whole tiles: neither falls
+    with more steps or larger tiles.
+    """
+    layer, machine, cluster = given.layers[0], given.machines[0], box.cluster
+    serial, fewest, shortest = 2**62, 2**62, 2**62
+    for inner in range(DIMS):
+        if not given.parallels[inner] or (box.inner >= 0 and box.inner != inner):
+            continue
+        floor, work, step, steps = layer.taps, layer.taps, layer.taps, 1
+        for dim in range(DIMS):
+            size, low, high = layer.sizes[dim], box.low[dim], box.high[dim]
+            whole = max(size // high, 1)
+            of_step = fewest_counted(low, cluster) if dim == inner else low
+            if dim == box.parallel:
+                whole = least.whole_rounds
+                floor *= least.busiest_pes if dim == inner else least.busiest
+                work *= whole * of_step if dim == inner else least.whole_steps
+            elif dim == inner:
+                if low == high:
+                    floor *= size // low * pieces(low, cluster) + pieces(size % low, cluster)
+                else:
+                    floor *= max(pieces(size, cluster), pieces(size, high))
+                work *= max(whole * of_step, fewest_counted(in_whole(size, low, high), cluster))
+            else:
+                floor *= size
+                work *= in_whole(size, low, high)
+            step *= of_step
+            steps *= whole
+        into = first_data(box, inner, layer, machine)
+        one = pieces(step, machine.lanes) + into
+        every = max(steps * one, pieces(work, machine.lanes) + steps * into)
+        floor = pieces(floor, machine.lanes)
+        serial, fewest = min(serial, floor), min(fewest, max(floor, every))
+        shortest = min(shortest, one)
+    lanes = all_lanes(layer, machine)
+    return max(serial, lanes), max(fewest, lanes), shortest
+
+
+@subroutine
+def in_whole(size, low, high):
+    """Steps that are in whole tiles, with one of some tiles."""
+    return size // low * low if low == high else max(size // high * low, size - high + 1)
+
+
+@subroutine
+def fewest_counted(extent, pes):
+    """Steps that MAESTRO counts at least for the busiest of `pes` over whole outer tiles of `extent` in all.
+
+    A lone PE at the edge may be counted for less than its tile, which is at most the share of one PE more.
+    """
+    return extent if pes == 1 else pieces(extent, pes + 1)
+
+
+@subroutine
+def first_data(box, inner, layer, machine):
+    """Cycles until the first data of an outer step are in, of any inner tiles with this parallel dim."""
+    inputs, weights = 1, layer.taps
     for dim in range(DIMS):
-        wide = tiles[dim] + halo_of(dim, params)
+        own, halo = box.inner_low[dim], layer.halos[dim]
+        wide = own + halo
+        if dim == inner:
+            own = min(box.cluster * own, box.low[dim])
+            wide = min(box.cluster * wide, box.low[dim] + halo)
         if in_input(dim):
             inputs *= wide
-        if in_weights(dim, depthwise):
-            weights *= tiles[dim]
-        if in_output(dim, depthwise):
-            outputs *= wide
-    return 2 * (inputs + weights + outputs)
+        if in_weights(dim, layer):
+            weights *= own
+    return machine.latency - 1 + ceil_div(inputs + weights, machine.bandwidth, machine.shift)
 
 
-@kernel
-def solve_inner(sizes, cluster, params, parallels, divisors, fixed, choices, orders, after, result):
-    """Writes the inner level with the fewest cycles of all that fit in L1 into `result`; how many were tried.
+@subroutine
+def all_lanes(layer, machine):
+    """Cycles of the layer on all lanes."""
+    work = layer.taps
+    for dim in range(DIMS):
+        work *= layer.sizes[dim]
+    return pieces(work, machine.pes * machine.lanes)
 
-    The longest-running PE takes at most MOST_STEPS. `sizes` are the outer tiles. `divisors` (4, n): how many
-    each dim has, then which. Of equals, the first in the order of tiles, parallel dims and orders counts,
-    among those whose longest PE has the least work first.
+
+@subroutine
+def busiest(extent, tile, pes):
+    """Steps of the busiest PE over `extent` in tiles."""
+    return extent // (tile * pes) * tile + min(tile, extent % (tile * pes))
+
+
+@subroutine
+def serial_floor(box, inner, tile, layer, machine):
+    """The serial floor of mappings of one outer tile a dim whose parallel dim `inner` has this inner tile:
+    see `dse.domains.clustered.feasibility`.
     """
-    trips, reads, delays, summary = level_scratch()
-    tiles = np.zeros(DIMS, np.int64)
-    cuts = np.zeros(divisors.shape, np.int64)
+    work, cluster = layer.taps, box.cluster
     for dim in range(DIMS):
-        set_cuts(cuts[dim], sizes[dim], fixed[dim], divisors[dim])
-    least = np.int64(2**62)
-    serial = np.zeros(DIMS, np.int64)
-    for spatial in range(DIMS):
-        if parallels[spatial]:
-            # With smaller tiles the PEs share no worse.
-            steps = serial_steps(sizes, cuts[spatial, 1], spatial, cluster, params)
-            least = min(least, (steps + params[LANES] - 1) // params[LANES])
-    result[CYCLES] = NO_CYCLES
-    tried = 0
-    for later in range(2):
-        for k in range(cuts[K, 0]):
-            tiles[K] = cuts[K, 1 + k]
-            for c in range(cuts[C, 0]):
-                tiles[C] = cuts[C, 1 + c]
-                for y in range(cuts[Y, 0]):
-                    tiles[Y] = cuts[Y, 1 + y]
-                    for x in range(cuts[X, 0]):
-                        tiles[X] = cuts[X, 1 + x]
-                        if l1_need(tiles, params) > params[L1]:
-                            break
-                        for spatial in range(DIMS):
-                            if not parallels[spatial]:
-                                continue
-                            steps = serial_steps(sizes, tiles[spatial], spatial, cluster, params)
-                            if steps > params[MOST_STEPS]:
-                                continue
-                            serial[spatial] = (steps + params[LANES] - 1) // params[LANES]
-                            if (serial[spatial] > least) != (later == 1):
-                                continue
-                            if serial[spatial] + params[LATENCY] >= result[CYCLES]:
-                                continue
-                            tried += 1
-                            try_orders(
-                                sizes, tiles, spatial, cluster, params, choices, orders, after,
-                                trips, reads, delays, summary, result,
-                            )  # fmt: skip
-    return tried
+        size, outer = layer.sizes[dim], box.low[dim]
+        if dim != box.parallel and dim != inner:
+            work *= size
+            continue
+        span = outer * (machine.pes // cluster if dim == box.parallel else 1)
+        left = min(outer, size % span)
+        if dim == inner:
+            work *= size // span * busiest(outer, tile, cluster) + busiest(left, tile, cluster)
+        else:
+            work *= size // span * outer + left
+    return pieces(work, machine.lanes)
 
 
-@inlined
-def serial_steps(sizes, tile, spatial, cluster, params):
-    """Steps, each on a lane, that the longest-running PE takes."""
-    work = params[FILTER]
+@subroutine
+def counted(extent, tile, pes, halo, in_out):
+    """Steps that MAESTRO counts for the busiest of `pes` over a whole outer tile, `extent` (step 4.3 of
+    `reference`)."""
+    if extent <= tile * pes:
+        return tile
+    rounds = extent // tile // pes
+    left = extent - rounds * tile * pes
+    if left == 0:
+        return rounds * tile
+    if edge_units(extent, tile, pes) > 1:
+        return rounds * tile + tile
+    rest = extent % tile
+    return rounds * tile + (rest if rest > 0 else tile) + (halo if in_out else 0)
+
+
+@subroutine
+def whole_cycles(box, inner, tile, layer, machine):
+    """Cycles that an outer step of one whole tile a dim takes at least: its work after its first data.
+
+    Those are of the smallest inner tiles, but along the parallel dim `inner`, of which the tile is known.
+    """
+    cluster, work, inputs, weights = box.cluster, layer.taps, 1, layer.taps
     for dim in range(DIMS):
-        if dim != spatial:
-            work *= sizes[dim]
-    return work * ((sizes[spatial] // tile + cluster - 1) // cluster * tile)
+        outer, halo, own = box.low[dim], layer.halos[dim], box.inner_low[dim]
+        wide = own + halo
+        if dim == inner:
+            at_work = min(pieces(outer, tile), cluster)
+            own = min(tile * cluster, outer)
+            # With what several have in part, each is loaded in full.
+            wide = own + at_work * halo
+            work *= counted(outer, tile, cluster, halo, in_output(dim, layer))
+        else:
+            work *= outer
+        if in_input(dim):
+            inputs *= wide
+        if in_weights(dim, layer):
+            weights *= own
+    into = machine.latency - 1 + ceil_div(inputs + weights, machine.bandwidth, machine.shift)
+    return pieces(work, machine.lanes) + into
 
 
-@inlined
-def set_cuts(cuts, size, fixed, divisors):
-    """Sets the inner tiles of a loop of `size`: how many, then which, ascending."""
-    count = 0
-    if fixed > 0:
-        cuts[1] = fixed
-        count = 1
-    else:
-        for index in range(divisors[0]):
-            if size % divisors[1 + index] == 0:
-                count += 1
-                cuts[count] = divisors[1 + index]
-    cuts[0] = count
+@subroutine
+def pair_up(row, box, given, least, pairs):
+    """Sets pairs of a floor, `least` at least, and of cycles of an outer step; returns how many.
+
+    Each inner level of a box of one outer tile a dim is below none of one pair: its own is among them, or
+    another that is below it in both. Beyond one tile for each PE neither falls.
+    """
+    layer, machine, cluster, count = given.layers[0], given.machines[0], box.cluster, 0
+    for inner in range(DIMS):
+        if not given.parallels[inner] or (box.inner >= 0 and box.inner != inner):
+            continue
+        outer, most = box.low[inner], box.inner_low[inner]
+        if layer.halos[inner] > 0:
+            most = outer
+        elif cluster > 1:
+            most = max(pieces(outer, cluster), most)
+        for place in range(row[8 + 2 * inner], row[9 + 2 * inner] + 1):
+            tile = given.inner_tiles[inner, place]
+            if tile > most:
+                break
+            if given.perfect and outer % tile > 0:
+                continue
+            floor = serial_floor(box, inner, tile, layer, machine)
+            if floor * machine.lanes <= machine.most_steps:
+                step = whole_cycles(box, inner, tile, layer, machine)
+                count = add_pair(max(floor, least), step, pairs, count)
+    return count
 
 
-@subroutine_with_arrays
-def try_orders(
-    sizes, tiles, spatial, cluster, params, choices, orders, after, trips, reads, delays, summary, result
-):
-    """Brings `result` up to date with all orders of one choice of tiles and parallel dim."""
-    set_level(sizes, tiles, spatial, cluster, params, False, trips, reads, delays, summary)
-    lanes = params[LANES]
-    step = (summary[WORK] + lanes - 1) // lanes
-    last_step = (summary[LAST_WORK] + lanes - 1) // lanes
-    idle, bandwidth, shift = params[LATENCY] - 1, params[BANDWIDTH], params[SHIFT]
-    first = step + idle + ceil_div(summary[FIRST_INPUTS] + summary[FIRST_WEIGHTS], bandwidth, shift)
-    out = idle + ceil_div(summary[OUT], bandwidth, shift)
-    last_out = idle + ceil_div(summary[LAST_OUT], bandwidth, shift)
-    full_steps = summary[STEPS] * summary[ROUNDS] - 1
-    last_steps = summary[STEPS] * summary[LAST_ROUNDS]
-    if first + full_steps * max(step, out) + last_steps * max(last_step, last_out) >= result[CYCLES]:
-        return
-    distinct = choices[summary[MOVES], spatial]
-    for index in range(distinct[0]):
-        order = distinct[1 + index]
-        cycles, _, _ = sum_order(
-            orders[order], after[order], spatial, trips, reads, delays, summary, step, last_step
-        )
-        if first + cycles < result[CYCLES]:
-            result[CYCLES] = first + cycles
-            result[PARALLEL] = spatial
-            result[ORDER] = order
-            for dim in range(DIMS):
-                result[TILES + dim] = tiles[dim]
+@subroutine
+def add_pair(floor, step, pairs, count):
+    """Adds a pair to so many of which none is below another in both figures; returns how many there are."""
+    for pair in range(count):
+        if pairs[pair, 0] <= floor and pairs[pair, 1] <= step:
+            return count
+    kept = 0
+    for pair in range(count):
+        if not (floor <= pairs[pair, 0] and step <= pairs[pair, 1]):
+            pairs[kept, 0], pairs[kept, 1] = pairs[pair, 0], pairs[pair, 1]
+            kept += 1
+    if kept == MOST_PAIRS:
+        # Too many to tell apart: what is below both.
+        kept -= 1
+        floor, step = min(floor, pairs[kept, 0]), min(step, pairs[kept, 1])
+    pairs[kept, 0], pairs[kept, 1] = floor, step
+    return kept + 1

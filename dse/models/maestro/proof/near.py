@@ -21,8 +21,9 @@ from dse.domains.clustered.mapping import (
     MappingBatch,
 )
 from dse.domains.clustered.problem import Problem
+from dse.domains.clustered.proof.boxes import begin_boxes
 from dse.domains.clustered.proof.choices import ORDER_TABLE, allowed_orders, tile_chains
-from dse.domains.clustered.proof.descent import good_mapping
+from dse.proof.contract import Found
 from dse.support.arrays import FloatArray, IntArray
 
 DRAWN, KEPT = 75_000, 300
@@ -42,14 +43,16 @@ class Pool:
     waited: int = 0
     rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
 
-    def improve(self, row: IntArray | None, loss: float) -> tuple[IntArray | None, float]:
-        """What is better after another round, and the best loss; `row`, of this loss, is better already."""
-        if row is not None:
-            self.rows, self.losses = row[np.newaxis], np.array([loss])
-        elif len(self.rows) == 0 and self.waited < PATIENCE:
+    def improve(self, row: IntArray | None, loss: float) -> Found:
+        """What is better than `loss` after another round; `row` is its mapping, if that is known."""
+        if not len(self.rows) and self.waited < PATIENCE:
             self._begin()
-        if self.waited >= PATIENCE:
-            return row, loss
+        if row is not None and loss < self.losses.min(initial=np.inf):
+            self.rows = np.concatenate([row[np.newaxis], self.rows])
+            self.losses = np.concatenate([[loss], self.losses])
+        if not len(self.rows) or self.waited >= PATIENCE:
+            self.waited = PATIENCE
+            return Found(self.losses[:0], self.rows[:0])
         found = self._drawn(self.rows[self.rng.integers(len(self.rows), size=DRAWN)])
         losses = self.problem.evaluate(MappingBatch(found)).loss
         best = np.argsort(losses, kind="stable")[:KEPT]
@@ -57,14 +60,13 @@ class Pool:
         first = np.argsort(losses, kind="stable")[:KEPT]
         self.waited = 0 if losses[first[0]] < self.losses[0] else self.waited + 1
         self.rows, self.losses = rows[first], losses[first]
-        return (self.rows[0], float(self.losses[0])) if self.losses[0] < loss else (row, loss)
+        better = self.losses < loss
+        return Found(self.losses[better], self.rows[better])
 
     def _begin(self) -> None:
-        """The mapping that the proof began with, if there is one."""
-        good = good_mapping(self.problem)
-        if good is None:
-            self.waited = PATIENCE
-        else:
+        """The mapping that descents find, if there is one."""
+        good = begin_boxes(self.problem)
+        if good is not None:
             self.rows, self.losses = MappingBatch.of([good.mapping]).rows, np.array([good.loss])
 
     def _drawn(self, rows: IntArray) -> IntArray:

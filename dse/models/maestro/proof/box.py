@@ -1,0 +1,147 @@
+"""The bound of boxes, and what is left of them: the compiled part of the proof.
+
+A row (20) has the places of the lowest and highest outer tile of each dim among those it is chosen from, the
+same of inner tiles, then CLUSTER, PARALLEL and INNER: the cluster size and the parallel dims of both levels,
+the inner one -1 where it is not chosen. ORDERS has a bit for each outer order that is not ruled out.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dse.models.maestro.proof.inner import box_cycles, pair_up
+from dse.models.maestro.proof.outer import least_of_order, set_steps, value_of
+from dse.models.maestro.proof.records import DIMS, l1_need
+from dse.models.maestro.proof.spread import spread
+from dse.models.maestro.proof.totals import set_loops
+from dse.support.compiling import inlined, kernel, subroutine
+
+CLUSTER, PARALLEL, INNER, ORDERS = 16, 17, 18, 19
+ROW = 20
+
+
+@kernel
+def bound_boxes(rows, given, scratch, to_beat, losses):
+    """Sets a loss (n,) that no feasible mapping of each box is below; inf where there is none.
+
+    Inner tiles that fit nowhere are left out of the rows (n, 20), and outer orders that are not below
+    `to_beat`. Of a box that is not below it the bound may be any number that is not.
+    """
+    for index in range(len(rows)):
+        losses[index] = bound_box(rows[index], given, scratch, to_beat)
+
+
+@subroutine
+def bound_box(row, given, scratch, to_beat):
+    """See `bound_boxes`: of the fewest steps and smallest tiles (`outer`), or what all tiles of a loop bring
+    together (`totals`), with no fewer cycles than the busiest PE takes (`inner`).
+    """
+    box, least, steps = scratch.boxes[0], scratch.shares[1], scratch.steps[0]
+    layer, machine = given.layers[0], given.machines[0]
+    if not set_box(row, box, given):
+        return np.inf
+    if not spread(row, box, layer, machine, given.outer_tiles, scratch):
+        return np.inf
+    set_loops(box, least, layer, scratch.loops)
+    set_steps(box, layer, machine, given.perfect, scratch)
+    serial, floor, step = box_cycles(box, least, given)
+    if steps.l2_need > machine.l2 or serial * machine.lanes > machine.most_steps:
+        return np.inf
+    pairs, count = scratch.pairs, 1
+    pairs[0, 0], pairs[0, 1] = max(floor, steps.link), step
+    bound = np.inf
+    if machine.of_buffers == 1:
+        bound = loss_of_buffers(machine, steps.l2_need, given.terms)
+    else:
+        bound = least_of_orders(row, 1, given, scratch, np.inf)
+    if box.single == 0 or not bound < to_beat:
+        return bound
+    count = pair_up(row, box, given, max(serial, steps.link), pairs)
+    if count == 0:
+        return np.inf
+    if machine.of_buffers == 1:
+        return bound
+    return max(bound, least_of_orders(row, count, given, scratch, to_beat))
+
+
+@subroutine
+def set_box(row, box, given):
+    """Sets the box of a row, and leaves out inner tiles that are too large; False if none is left.
+
+    L1's need rises with each tile, so that what does not fit with the smallest others fits with none.
+    """
+    layer, l1, tiles = given.layers[0], given.machines[0].l1, given.inner_tiles
+    box.cluster, box.parallel, box.inner, box.single = row[CLUSTER], row[PARALLEL], row[INNER], 1
+    for dim in range(DIMS):
+        box.low[dim] = given.outer_tiles[dim, row[2 * dim]]
+        box.high[dim] = given.outer_tiles[dim, row[2 * dim + 1]]
+        if box.low[dim] < box.high[dim]:
+            box.single = 0
+    for dim in range(DIMS):
+        low, high = row[8 + 2 * dim], row[9 + 2 * dim]
+        while low <= high and leaves_rest(box, dim, tiles[dim, low], given.perfect):
+            low += 1
+        if low > high or tiles[dim, low] > box.high[dim]:
+            return False
+        row[8 + 2 * dim], box.inner_low[dim] = low, tiles[dim, low]
+    if l1_need(box.inner_low, layer) > l1:
+        return False
+    for dim in range(DIMS):
+        low, high = row[8 + 2 * dim], row[9 + 2 * dim]
+        least, first = box.inner_low[dim], low
+        while first < high:
+            middle = (first + high + 1) // 2
+            box.inner_low[dim] = tiles[dim, middle]
+            if tiles[dim, middle] <= box.high[dim] and l1_need(box.inner_low, layer) <= l1:
+                first = middle
+            else:
+                high = middle - 1
+        while leaves_rest(box, dim, tiles[dim, high], given.perfect):
+            high -= 1
+        row[9 + 2 * dim], box.inner_low[dim] = high, least
+    return True
+
+
+@inlined
+def leaves_rest(box, dim, tile, perfect):
+    """Whether no outer tile of a box is cut into such tiles."""
+    return perfect and box.single == 1 and box.low[dim] % tile > 0
+
+
+@subroutine
+def least_of_orders(row, pairs, given, scratch, to_beat):
+    """A loss that no mapping of a box is below: the least of its outer orders and of the `pairs` of floors
+    and steps, each of which may be a mapping's.
+
+    Of one outer tile a dim, orders that are not below `to_beat` are left out of the row.
+    """
+    box, steps, found = scratch.boxes[0], scratch.steps[0], np.inf
+    distinct = given.distinct[steps.moves if box.single == 1 else steps.may_move, box.parallel]
+    left = 0
+    for index in range(distinct[0]):
+        order = distinct[1 + index]
+        if not row[ORDERS] >> order & 1:
+            continue
+        least = np.inf
+        for pair in range(pairs):
+            floor, step = scratch.pairs[pair, 0], scratch.pairs[pair, 1]
+            least = min(least, least_of_order(order, floor, step, given, scratch))
+        if least < to_beat:
+            left |= 1 << order
+        found = min(found, least)
+    if box.single == 1:
+        row[ORDERS] = left
+    return found
+
+
+@inlined
+def loss_of_buffers(machine, l2, terms):
+    """The loss of the least L1 and this need of L2, for area and power (step 6.2 and 6.3 of `reference`)."""
+    pes, lanes, bandwidth = float(machine.pes), float(machine.lanes), float(machine.bandwidth)
+    bus, gates = 14.662 * pes + 28.895, 1.2886 * (pes * pes) + 5.5814 * pes - 23.711
+    l1 = machine.smallest_l1
+    noc_power = 0.8 * bus / 1000 * bandwidth + max(0.34 * gates / 1000, 0.34)
+    power = pes * (1.2223 * lanes + 0.00345 * l1) + 0.00345 * l2 + noc_power
+    noc_area = 101.7938 * bus * bandwidth + max(395.473 * gates, 395.473)
+    area = pes * (283 * lanes + 0.104 * l1) + 0.104 * l2 + noc_area
+    return value_of(terms, (power, area))

@@ -1,0 +1,132 @@
+"""Boxes that are not divided: all of their mappings that can be the best, as rows for the cost model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from dse.domains.clustered.mapping import (
+    CLUSTER,
+    COLUMNS,
+    INNER_ORDER,
+    INNER_PARALLEL,
+    INNER_TILE,
+    OUTER_ORDER,
+    OUTER_PARALLEL,
+    OUTER_TILE,
+)
+from dse.domains.clustered.problem import Problem
+from dse.domains.clustered.proof.choices import ORDER_TABLE, allowed_orders
+from dse.domains.clustered.space.genes import LEVELS, MAPPED_DIMS
+from dse.models.maestro.proof import box
+from dse.models.maestro.proof.records import (
+    DIMS,
+    ORDER_COUNT,
+    Given,
+    distinct_orders,
+    l1_need,
+    of_buffers,
+)
+from dse.support.arrays import IntArray
+
+AT_ONCE = 2**16
+"""Mappings priced at once."""
+LOW, HIGH = slice(0, 8, 2), slice(1, 8, 2)
+INNER_LOW, INNER_HIGH = slice(8, 16, 2), slice(9, 16, 2)
+
+
+def inner_counts(boxes: IntArray) -> IntArray:
+    """How many inner tiles there are for each dim: (n, 4)."""
+    found: IntArray = boxes[:, INNER_HIGH] - boxes[:, INNER_LOW] + 1
+    return found
+
+
+def repeated(counts: IntArray) -> tuple[IntArray, IntArray]:
+    """For each of n counts so many times its place, and the numbers below it."""
+    places = np.repeat(np.arange(len(counts)), counts)
+    return places, np.arange(len(places)) - np.repeat(np.cumsum(counts) - counts, counts)
+
+
+@dataclass(frozen=True)
+class Settled:
+    """What mappings of a problem's boxes are priced."""
+
+    problem: Problem
+    given: Given
+
+    @cached_property
+    def _inner_orders(self) -> IntArray:
+        """As `distinct` in Given."""
+        return distinct_orders(allowed_orders(self.problem)[1], best=self.given.perfect)
+
+    @cached_property
+    def _template(self) -> IntArray:
+        """A row (27,) with the whole filter."""
+        layer, row = self.problem.layer, np.zeros(COLUMNS, np.int64)
+        for order, tile in ((OUTER_ORDER, OUTER_TILE), (INNER_ORDER, INNER_TILE)):
+            row[order + DIMS : order + DIMS + 2] = DIMS, DIMS + 1
+            row[tile + DIMS : tile + DIMS + 2] = layer.R, layer.S
+        return row
+
+    @cached_property
+    def _named(self) -> list[int | None]:
+        """By level, the parallel dim if it is fixed: in a depthwise layer a K means C, which boxes have."""
+        names = [self.problem.space.fixed.get(f"{level}.parallel") for level in LEVELS]
+        return [MAPPED_DIMS.index(str(name)) if name else None for name in names]
+
+    def rows(self, boxes: IntArray) -> Iterator[IntArray]:
+        """Mappings of boxes of one outer tile a dim and one inner parallel dim, some (m, 27) at a time."""
+        counts = inner_counts(boxes)
+        which, number = repeated(counts.prod(axis=1))
+        tiles = np.empty((DIMS, len(which)), np.int64)
+        for dim in range(DIMS):
+            place = boxes[which, 8 + 2 * dim] + number % counts[which, dim]
+            tiles[dim], number = self.given.inner_tiles[dim, place], number // counts[which, dim]
+        outer = np.stack([self.given.outer_tiles[dim, boxes[which, 2 * dim]] for dim in range(DIMS)])
+        fits = l1_need.py_func(tiles, self.given.layers[0]) <= self.given.machines["l1"][0]
+        if self.given.perfect:
+            fits &= (outer % tiles == 0).all(axis=0)
+        which, tiles, outer = which[fits], tiles[:, fits], outer[:, fits]
+        yield from self._in_orders(boxes[which], outer, tiles)
+
+    def _in_orders(self, boxes: IntArray, outer: IntArray, tiles: IntArray) -> Iterator[IntArray]:
+        """The mappings of some tiles (4, n) in all orders that differ and are not ruled out."""
+        parallel = boxes[:, box.INNER]
+        spread = np.where(parallel == np.arange(DIMS)[:, np.newaxis], boxes[:, box.CLUSTER], 1)
+        moves = ((outer > tiles * spread) << np.arange(DIMS)[:, np.newaxis]).sum(axis=0)
+        orders = boxes[:, box.ORDERS, np.newaxis] >> np.arange(ORDER_COUNT) & 1
+        if of_buffers(self.problem):
+            # No order needs less.
+            orders = orders * (orders.cumsum(axis=1) == 1)
+            moves = np.zeros_like(moves)
+        inner = self._inner_orders[moves, parallel]
+        ends = np.cumsum(inner[:, 0] * orders.sum(axis=1))
+        start = 0
+        while start < len(boxes):
+            before = ends[start - 1] if start else 0
+            stop = max(int(np.searchsorted(ends, before + AT_ONCE, side="right")), start + 1)
+            part = slice(start, stop)
+            yield self._combined(boxes[part], outer[:, part], tiles[:, part], orders[part], inner[part])
+            start = stop
+
+    def _combined(
+        self, boxes: IntArray, outer: IntArray, tiles: IntArray, orders: IntArray, inner: IntArray
+    ) -> IntArray:
+        which, outer_order = np.nonzero(orders)
+        again, number = repeated(inner[which, 0])
+        which, outer_order = which[again], outer_order[again]
+        rows = np.empty((len(which), COLUMNS), np.int64)
+        rows[:] = self._template
+        for column, place, name in zip(
+            (OUTER_PARALLEL, INNER_PARALLEL), (box.PARALLEL, box.INNER), self._named, strict=True
+        ):
+            rows[:, column] = boxes[which, place] if name is None else name
+        rows[:, CLUSTER] = boxes[which, box.CLUSTER]
+        rows[:, OUTER_ORDER : OUTER_ORDER + DIMS] = ORDER_TABLE[outer_order]
+        rows[:, INNER_ORDER : INNER_ORDER + DIMS] = ORDER_TABLE[inner[which, 1 + number]]
+        rows[:, OUTER_TILE : OUTER_TILE + DIMS] = outer[:, which].T
+        rows[:, INNER_TILE : INNER_TILE + DIMS] = tiles[:, which].T
+        return rows
