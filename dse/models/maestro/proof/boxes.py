@@ -11,7 +11,6 @@ Perfect factors are the same search over fewer tiles: they leave no edges, so th
 
 from __future__ import annotations
 
-import io
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
@@ -29,6 +28,7 @@ from dse.models.maestro.proof.outer import energy_nj
 from dse.models.maestro.proof.records import DIMS, Given, make_given, make_scratch, of_buffers
 from dse.models.maestro.proof.settled import HIGH, INNER_HIGH, LOW, Settled, inner_counts
 from dse.proof.contract import Bounded, Children, Found, Rounds
+from dse.proof.kept import pack_boxes, unpack_boxes
 from dse.support.arrays import FloatArray, IntArray
 from dse.support.compiling import as_kernel
 from dse.support.numerics.losses import loss_value
@@ -153,14 +153,11 @@ class MaestroBoxes:
 
     def pack(self, boxes: IntArray, bounds: FloatArray) -> bytes:
         """See Boxes."""
-        file = io.BytesIO()
-        np.savez_compressed(file, boxes=boxes.astype(np.int32), bounds=bounds)
-        return file.getvalue()
+        return pack_boxes(boxes, bounds)
 
     def unpack(self, kept: bytes) -> tuple[IntArray, FloatArray]:
         """See Boxes."""
-        with np.load(io.BytesIO(kept)) as file:
-            return file["boxes"].astype(np.int64), file["bounds"]
+        return unpack_boxes(kept, box.ROW)
 
     def floor(self) -> float:
         """The loss of full use of all lanes, with nothing read."""
