@@ -96,7 +96,7 @@ FAULTS = (
     ),
     Fault(
         "a certificate is too low",
-        "dse/domains/clustered/proof/solver.py",
+        "dse/proof/proving.py",
         "lower_bound=lower_bound,",
         "lower_bound=lower_bound * 0.99,",
         ("optimum/test_certify.py::test_the_certificate_is_what_pricing_every_mapping_finds[pointwise]",),
