@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,7 +17,8 @@ from dse.models.timeloop.proof.dividing import Dividing, Ended
 from dse.models.timeloop.proof.nodes import Node, WholeChains, choices_within, split
 from dse.models.timeloop.proof.orders import OPEN, Choice, First, Orders, Pattern
 from dse.models.timeloop.proof.parallel import Parallel
-from dse.models.timeloop.proof.room import MAX_LOG, SLACK, Lines, Related, Room
+from dse.models.timeloop.proof.records import Ending, Factors, Lines, Mixture, Related, Table, offsets_of
+from dse.models.timeloop.proof.room import MAX_LOG, SLACK, Room
 from dse.models.timeloop.proof.sums import Sums
 from dse.models.timeloop.proof.tables import KERNEL, Tables
 from dse.models.timeloop.proof.terms import Terms
@@ -30,15 +32,11 @@ MAX_LOOKED, MAX_LOOKED_TIGHT = 50_000, 1_000_000
 """Choices of factors up to which a node is enumerated. Where figures are limited most are passed over."""
 
 
-@dataclass
-class _Tabled:
-    """A node with what its chains contribute: `table` (rows, chains), those of each component from `offsets`
-    on, and the `lines` below the terms.
-    """
+class _Tabled(NamedTuple):
+    """A node with what its chains contribute, and the `lines` below the terms."""
 
     node: Node
-    table: FloatArray
-    offsets: IntArray
+    table: Table
     lines: Lines
 
 
@@ -146,18 +144,16 @@ class Branch:
         tabled = self._tabled(node, target)
         if tabled is None:
             return None, self._nothing()
-        node, table, offsets, lines = tabled.node, tabled.table, tabled.offsets, tabled.lines
-        related = None
+        node, table, lines = tabled
+        offsets, related = table.offsets, None
         if self.is_tight and target < MAX_LOG:
-            related = self._room.related(table, offsets, lines, target)
+            related = self._room.related(table, lines, target)
         # Of shares of what is left of the cycles the largest has to be below 1.
         goal = 0.0 if related and self._room.of_latency else target
-        sums, (atoms, mixed, counts) = self._sums, self._begin(node, offsets)
-        z, over, weights = node.z.copy(), np.zeros(table.shape[1]), np.empty(len(sums.kinds))
-        bound = load_kernels(KERNEL).relax(
-            table, lines.rows, offsets, lines.coefficients, sums.starts, sums.kinds, sums.powers, z,
-            atoms, mixed, counts, rounds, goal, over, weights,
-        )  # fmt: skip
+        groups, mixture = self._sums.groups, self._begin(node, offsets)
+        end = Ending(node.z.copy(), np.zeros(offsets[-1]), np.empty(len(groups.kinds)))
+        bound = load_kernels(KERNEL).relax(table, lines, groups, mixture, end, rounds, goal)
+        z, over, weights = end
         base = bound - SLACK
         bound = self._bound_of_loss(base, weights, related, target)
         if base >= goal or bound >= target:
@@ -169,10 +165,10 @@ class Branch:
             chains_left.append(left)
             chains.append(places[left])
             excess.append(here[left])
-            count = counts[part]
-            kept_atoms.append(places[atoms[part, :count] - offsets[part]])
-            kept_mixed.append(mixed[part, :count].copy())
-        ended = Ended(table, offsets, lines.coefficients + z, weights, atoms, mixed, related, chains_left)
+            count = mixture.counts[part]
+            kept_atoms.append(places[mixture.atoms[part, :count] - offsets[part]])
+            kept_mixed.append(mixture.weights[part, :count].copy())
+        ended = Ended(table, lines.coefficients + z, weights, mixture, related, chains_left)
         new = replace(
             node, chains=tuple(chains), over=tuple(excess), bound=bound, base=base, z=z,
             atoms=tuple(kept_atoms), mixed=tuple(kept_mixed), cut=self._dividing.by_first_visit(ended),
@@ -184,7 +180,7 @@ class Branch:
             new = replace(new, by_steps=self._dividing.by_steps(new, ended), level=level)
         if undecided is not None:
             return new, self._nothing()
-        return new, self._rounded(node, table, offsets, over, atoms, mixed, counts)
+        return new, self._rounded(node, table, over, mixture)
 
     def _bound_of_loss(
         self, base: float, weights: FloatArray, related: Related | None, target: float
@@ -202,23 +198,19 @@ class Branch:
                 return None
             node = node.less(wide)
         kernel, sums = load_kernels(KERNEL), self._sums
-        table, offsets = self._table(node.pattern, node.chains, range(len(node.chains)))
+        table = self._table(node.pattern, node.chains, range(len(node.chains)))
         while True:
-            lines = Lines(np.arange(len(sums.coefficients)), sums.coefficients.copy(), sums.starts)
-            kernel.draw_lines(
-                table, offsets, sums.visited, sums.factors, sums.taken, sums.sizes, sums.spreads,
-                sums.widest, lines.rows, lines.coefficients,
-            )  # fmt: skip
+            lines = sums.lines
+            kernel.draw_lines(table, sums.visits, lines)
             if not self.is_tight:
-                return _Tabled(node, table, offsets, lines)
-            left = self._room.fitting(table, offsets, lines, target)
+                return _Tabled(node, table, lines)
+            left = self._room.fitting(table, lines, target)
             if left is None:
                 return None
             if left.all():
-                return _Tabled(node, table, offsets, lines)
-            table = np.compress(left, table, axis=1)
-            node = node.less([left[first:end] for first, end in pairwise(offsets.tolist())])
-            offsets = _offsets(node.chains)
+                return _Tabled(node, table, lines)
+            node = node.less([left[first:end] for first, end in pairwise(table.offsets.tolist())])
+            table = Table(np.compress(left, table.values, axis=1), offsets_of(node.chains))
 
     def whole(self, node: Node, target: float) -> WholeChains:
         """All whole chains of a node with a loss below `target`, a logarithm."""
@@ -227,54 +219,46 @@ class Branch:
         ranked = [np.argsort(node.over[part], kind="stable") for part in order]
         places = [node.chains[part][rank] for part, rank in zip(order, ranked, strict=True)]
         over = np.concatenate([node.over[part][rank] for part, rank in zip(order, ranked, strict=True)])
-        table, offsets = self._table(node.pattern, places, order)
-        rows = np.exp(table[: len(self._sums.factors)].T, order="C")
-        rest = self._rest(rows, offsets)
-        room = 4096
-        kernel, sums = load_kernels(ENUMERATION), self._sums
+        table, visits = self._table(node.pattern, places, order), self._sums.visits
+        rows = np.exp(table.values[: len(visits.factors)].T, order="C")
+        factors = Factors(rows, table.offsets, visits.factors)
+        rest, room, kernel = self._rest(factors), 4096, load_kernels(ENUMERATION)
         while True:
             found, losses = np.empty((room, len(places)), dtype=np.int64), np.empty(room)
             kept = kernel.enumerate_chains(
-                rows, offsets, over, sums.factors, sums.starts, sums.first_starts, sums.kinds, sums.powers,
-                rest, node.room(target) + SLACK, math.exp(min(target, MAX_LOG)), found,
-                losses,
+                factors, self._sums.groups, over, rest, node.room(target) + SLACK,
+                math.exp(min(target, MAX_LOG)), found, losses,
             )  # fmt: skip
             if kept >= 0:
                 break
             room *= 8
         chains = np.empty((kept, len(places)), dtype=np.int64)
         for number, part in enumerate(order):
-            chains[:, part] = places[number][found[:kept, number] - offsets[number]]
+            chains[:, part] = places[number][found[:kept, number] - table.offsets[number]]
         return WholeChains(chains, np.log(losses[:kept]))
 
-    def _rest(self, rows: FloatArray, offsets: IntArray) -> FloatArray:
+    def _rest(self, factors: Factors) -> FloatArray:
         """What the components after each multiply by: the least of terms, the most of first visits."""
-        least = np.minimum.reduceat(rows, offsets[:-1], axis=0)
-        most = np.maximum.reduceat(rows, offsets[:-1], axis=0)
+        least = np.minimum.reduceat(factors.rows, factors.offsets[:-1], axis=0)
+        most = np.maximum.reduceat(factors.rows, factors.offsets[:-1], axis=0)
         terms = len(self._sums.coefficients)
         edge = np.concatenate([least[:, :terms], most[:, terms:]], axis=1)
         after = np.cumprod(edge[::-1], axis=0)[::-1]
         return np.concatenate([after[1:], np.ones_like(after[:1])])
 
-    def _table(
-        self, pattern: Pattern, chains: Sequence[IntArray], parts: Sequence[int]
-    ) -> tuple[FloatArray, IntArray]:
-        """What chains of these components contribute to the terms and first visits, as logarithms: (terms,
-        chains of all components), and where each component begins.
-        """
-        offsets = _offsets(chains)
+    def _table(self, pattern: Pattern, chains: Sequence[IntArray], parts: Sequence[int]) -> Table:
+        """What chains of these components contribute to the terms and first visits."""
+        offsets = offsets_of(chains)
         # After terms and first visits there is room for lines.
-        count = len(self._sums.factors)
-        table = np.empty((count + len(self._sums.visited), offsets[-1]))
+        count = len(self._sums.visits.factors)
+        table = np.empty((count + len(self._sums.visits.visited), offsets[-1]))
         for number, (part, places) in enumerate(zip(parts, chains, strict=True)):
             self._tables.write(pattern, part, places, table[:count, offsets[number] : offsets[number + 1]])
-        return table, offsets
+        return Table(table, offsets)
 
-    def _begin(self, node: Node, offsets: IntArray) -> tuple[IntArray, FloatArray, IntArray]:
+    def _begin(self, node: Node, offsets: IntArray) -> Mixture:
         """The chains that the relaxation ended with before, as far as they are still there."""
-        parts = len(node.chains)
-        atoms = np.zeros((parts, MAX_ATOMS), dtype=np.int64)
-        mixed, counts = np.zeros((parts, MAX_ATOMS)), np.zeros(parts, dtype=np.int64)
+        mixture = Mixture.empty(len(node.chains), MAX_ATOMS)
         for part, places in enumerate(node.chains):
             before = node.atoms[part]
             at = np.minimum(np.searchsorted(places, before), len(places) - 1)
@@ -282,25 +266,16 @@ class Branch:
             weights = node.mixed[part][here]
             if weights.sum() > 0:
                 count = int(here.sum())
-                atoms[part, :count] = at[here] + offsets[part]
-                mixed[part, :count] = weights / weights.sum()
-                counts[part] = count
-        return atoms, mixed, counts
+                mixture.atoms[part, :count] = at[here] + offsets[part]
+                mixture.weights[part, :count] = weights / weights.sum()
+                mixture.counts[part] = count
+        return mixture
 
-    def _rounded(
-        self,
-        node: Node,
-        table: FloatArray,
-        offsets: IntArray,
-        over: FloatArray,
-        atoms: IntArray,
-        mixed: FloatArray,
-        counts: IntArray,
-    ) -> WholeChains:
+    def _rounded(self, node: Node, table: Table, over: FloatArray, mixture: Mixture) -> WholeChains:
         """Whole chains near where the relaxation ended: from the heaviest ones down, one component at a time,
         among the chains that exceed the bound least.
         """
-        picked, start, ends = [], [], [0]
+        picked, start, ends, offsets = [], [], [0], table.offsets
         for part in range(len(node.chains)):
             here = over[offsets[part] : offsets[part + 1]]
             near = np.arange(len(here))
@@ -308,17 +283,18 @@ class Branch:
                 near = np.argpartition(here, MAX_NEAR)[:MAX_NEAR]
             heaviest = int(here.argmin())
             # A relaxation that is at its end at once may have no weights.
-            if counts[part]:
-                heaviest = atoms[part, int(mixed[part, : counts[part]].argmax())] - offsets[part]
+            count = mixture.counts[part]
+            if count:
+                heaviest = mixture.atoms[part, int(mixture.weights[part, :count].argmax())] - offsets[part]
             start.append(ends[-1] + len(near))
             picked.append(np.append(near, heaviest) + offsets[part])
             ends.append(start[-1] + 1)
         columns = np.concatenate(picked)
-        chains, sums = np.array(start), self._sums
+        chains, factors = np.array(start), self._sums.visits.factors
+        rows = np.exp(table.values[: len(factors), columns].T, order="C")
         loss = load_kernels(ENUMERATION).descend(
-            np.exp(table[: len(sums.factors), columns].T, order="C"), np.array(ends), sums.factors,
-            sums.starts, sums.first_starts, sums.kinds, sums.powers, chains,
-        )  # fmt: skip
+            Factors(rows, np.array(ends), factors), self._sums.groups, chains
+        )
         if loss == math.inf:
             return self._nothing()
         whole = [
@@ -329,8 +305,3 @@ class Branch:
 
     def _nothing(self) -> WholeChains:
         return WholeChains(np.empty((0, len(self._components)), dtype=np.int64), np.empty(0))
-
-
-def _offsets(chains: Sequence[IntArray]) -> IntArray:
-    """Where each component's chains begin."""
-    return np.cumsum([0, *map(len, chains)]).astype(np.int64)

@@ -11,10 +11,10 @@ import numpy as np
 from dse.models.timeloop.proof.counts import Counts
 from dse.models.timeloop.proof.nodes import Cut, Node
 from dse.models.timeloop.proof.orders import Orders
-from dse.models.timeloop.proof.room import Related
+from dse.models.timeloop.proof.records import Mixture, Related, Table
 from dse.models.timeloop.proof.sums import Sums
 from dse.models.timeloop.proof.terms import LIMIT
-from dse.support.arrays import BoolArray, FloatArray, IntArray
+from dse.support.arrays import BoolArray, FloatArray
 
 FAR_OFF = 0.01
 STEPS_MATTER = 0.3
@@ -29,12 +29,10 @@ class Ended:
     that are mixed; what terms are related to, if they are, and which chains are `left`.
     """
 
-    table: FloatArray
-    offsets: IntArray
+    table: Table
     terms: FloatArray
     weights: FloatArray
-    atoms: IntArray
-    mixed: FloatArray
+    mixture: Mixture
     related: Related | None
     left: Sequence[BoolArray]
 
@@ -82,31 +80,32 @@ class Dividing:
 
     def by_first_visit(self, ended: Ended) -> Cut | None:
         """Where to divide a node so that the line below a first visit bends, if that is far off."""
-        sums, offsets, table = self._sums, ended.offsets, ended.table
-        if not len(sums.visited):
+        sums, visits, (table, offsets) = self._sums, self._sums.visits, ended.table
+        atoms, weights, _ = ended.mixture
+        if not len(visits.visited):
             return None
-        mixture = np.einsum("pa,tpa->t", ended.mixed, table[:, ended.atoms])
+        mixture = np.einsum("pa,tpa->t", weights, table[:, atoms])
         lines = np.exp(ended.terms)
         totals = _totals(lines, sums)
         worth = {}
-        for first, place in enumerate(sums.visited):
-            here = sums.factors[place] * math.exp(mixture[place])
-            here -= sums.factors[len(lines) + first] * math.exp(mixture[len(lines) + first])
+        for first, place in enumerate(visits.visited):
+            here = visits.factors[place] * math.exp(mixture[place])
+            here -= visits.factors[len(lines) + first] * math.exp(mixture[len(lines) + first])
             group = sums.group[place]
             if ended.related is not None:
                 here /= ended.related.rests[group]
-            if here > lines[place] > 0.0 and sums.kinds[group] != LIMIT:
+            if here > lines[place] > 0.0 and sums.groups.kinds[group] != LIMIT:
                 worth[first] = ended.weights[group] * math.log1p((here - lines[place]) / totals[group])
         if not worth or max(worth.values()) < FAR_OFF:
             return None
         first = max(worth, key=lambda one: worth[one])
-        times = table[sums.visited[first]] - table[len(lines) + first]
+        times = table[visits.visited[first]] - table[len(lines) + first]
         best, cut = 1e-9, None
         for part, kept in enumerate(ended.left):
             here = times[offsets[part] : offsets[part + 1]][kept]
             wide = np.ptp(here)
             if wide > best:
-                mean = float(ended.mixed[part] @ times[ended.atoms[part]])
+                mean = float(weights[part] @ times[atoms[part]])
                 below = here <= mean + 1e-9
                 best, cut = wide, (part, (below if not below.all() else here < here.max() - 1e-9).astype(int))
         return cut
@@ -120,5 +119,5 @@ class Dividing:
 
 def _totals(lines: FloatArray, sums: Sums) -> FloatArray:
     """What the terms of each group come to; more than 0, also where all of them are as good as nothing."""
-    totals: FloatArray = np.maximum(np.add.reduceat(lines, sums.starts[:-1]), 1e-300)
+    totals: FloatArray = np.maximum(np.add.reduceat(lines, sums.groups.starts[:-1]), 1e-300)
     return totals

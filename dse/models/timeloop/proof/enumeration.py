@@ -10,12 +10,13 @@ from dse.support.compiling import kernel, subroutine
 
 
 @subroutine
-def fits_and_costs(product, row, starts, first_starts, kinds, powers, slack, steepest):
+def fits_and_costs(product, row, groups, slack, steepest):
     """The loss of whole chains: energy, cycles or both multiplied, each to its power. Where a limit is
     exceeded it is inf, or grows with the power `steepest` of that, if this is not 0.
 
     `product` and `row` are factors of terms, and then of first visits, which are taken off again.
     """
+    kinds, starts, first_starts, powers = groups
     terms = starts[-1]
     energy, cycles = 1.0, 0.0
     for group in range(len(kinds) - 1, -1, -1):
@@ -39,11 +40,12 @@ def fits_and_costs(product, row, starts, first_starts, kinds, powers, slack, ste
 
 
 @kernel
-def descend(rows, offsets, coefficients, starts, first_starts, kinds, powers, chains):
+def descend(factors, groups, chains):
     """Changes `chains` (components) one at a time to the one of least loss, until none gains; returns the
-    loss, inf where they fit nowhere. `rows` (chains, terms and first visits) has factors.
+    loss, inf where they fit nowhere.
     """
     parts, slack = len(chains), 1.0 + 1e-9
+    rows, offsets, coefficients = factors
     product = np.empty(len(coefficients))
     best, still, part = np.inf, 0, 0
     while still < parts:
@@ -53,24 +55,23 @@ def descend(rows, offsets, coefficients, starts, first_starts, kinds, powers, ch
                 product *= rows[chains[other]]
         still += 1
         for chain in range(offsets[part], offsets[part + 1]):
-            loss = fits_and_costs(product, rows[chain], starts, first_starts, kinds, powers, slack, STEEPEST)
+            loss = fits_and_costs(product, rows[chain], groups, slack, STEEPEST)
             if loss < best * (1.0 - 1e-9):
                 best, chains[part], still = loss, chain, 1
         part = (part + 1) % parts
     last = part - 1 if part > 0 else parts - 1
-    return fits_and_costs(product, rows[chains[last]], starts, first_starts, kinds, powers, slack, 0.0)
+    return fits_and_costs(product, rows[chains[last]], groups, slack, 0.0)
 
 
 @kernel
-def enumerate_chains(
-    rows, offsets, over, coefficients, starts, first_starts, kinds, powers, rest, room, limit, found, losses
-):
+def enumerate_chains(factors, groups, over, rest, room, limit, found, losses):
     """Goes through all choices of chains whose excesses add up to at most `room`, and keeps those with a
     loss of at most `limit`, in `found` (n, components) and `losses`. `over` is ascending in each component.
 
     `rest` (components, terms and first visits) is the least that a term, and the most that a first visit, is
     multiplied by in the components after one. Returns how many are kept, -1 if there is no room for them.
     """
+    rows, offsets, coefficients = factors
     parts, width = len(offsets) - 1, rows.shape[1]
     at = offsets[:-1].copy()
     products, spent = np.empty((parts + 1, width)), np.zeros(parts + 1)
@@ -88,18 +89,14 @@ def enumerate_chains(
         if depth + 1 < parts:
             for term in range(width):
                 products[depth + 1, term] = products[depth, term] * rows[chain, term]
-            loss = fits_and_costs(
-                products[depth + 1], rest[depth], starts, first_starts, kinds, powers, slack, 0.0
-            )
+            loss = fits_and_costs(products[depth + 1], rest[depth], groups, slack, 0.0)
             if loss <= limit:
                 spent[depth + 1] = spent[depth] + over[chain]
                 depth += 1
                 at[depth] = offsets[depth]
                 continue
         else:
-            loss = fits_and_costs(
-                products[depth], rows[chain], starts, first_starts, kinds, powers, slack, 0.0
-            )
+            loss = fits_and_costs(products[depth], rows[chain], groups, slack, 0.0)
             if loss <= limit:
                 if kept == len(found):
                     return -1

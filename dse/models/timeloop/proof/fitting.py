@@ -13,16 +13,16 @@ from dse.support.compiling import kernel, subroutine
 
 
 @kernel
-def keep_fitting(table, offsets, lines, most, left):
+def keep_fitting(table, lines, most, left):
     """Clears `left` (chains) of those that exceed `most` (groups), until none does; whether each component
-    has one left. `lines` are `dse.models.timeloop.proof.room.Lines`.
+    has one left.
     """
-    parts, terms = len(offsets) - 1, len(lines.rows)
+    offsets, parts, terms = table.offsets, len(table.offsets) - 1, len(lines.rows)
     least, range_ = np.empty((parts, terms)), np.empty((parts, terms))
     whole = np.empty(terms)
     changed = True
     while changed:
-        if not fill_ranges(table, offsets, lines.rows, left, least, range_):
+        if not fill_ranges(table, lines.rows, left, least, range_):
             return False
         for term in range(terms):
             whole[term] = np.exp(lines.coefficients[term] + least[:, term].sum())
@@ -44,7 +44,7 @@ def keep_fitting(table, offsets, lines, most, left):
                     if left[chain]:
                         here = together
                         for term in range(first, end):
-                            more = table[lines.rows[term], chain] - least[part, term]
+                            more = table.values[lines.rows[term], chain] - least[part, term]
                             if more > 0.0:
                                 here += whole[term] * (np.exp(more) - 1.0)
                         if here > most[group]:
@@ -54,13 +54,13 @@ def keep_fitting(table, offsets, lines, most, left):
 
 
 @subroutine
-def fill_ranges(table, offsets, rows, left, least, range_):
+def fill_ranges(table, rows, left, least, range_):
     """Writes the least of each component's terms, and how far its most is above; whether all have a chain."""
-    for part in range(len(offsets) - 1):
+    for part in range(len(table.offsets) - 1):
         for term in range(len(rows)):
-            row = table[rows[term]]
+            row = table.values[rows[term]]
             low, high = np.inf, -np.inf
-            for chain in range(offsets[part], offsets[part + 1]):
+            for chain in range(table.offsets[part], table.offsets[part + 1]):
                 if left[chain]:
                     low, high = min(low, row[chain]), max(high, row[chain])
             least[part, term], range_[part, term] = low, high - low
@@ -70,18 +70,19 @@ def fill_ranges(table, offsets, rows, left, least, range_):
 
 
 @kernel
-def relate(table, offsets, lines, most, constants, rests):
+def relate(table, lines, most, related):
     """Relates terms to what is left of `most` (groups) beside the terms that are the same for all chains.
 
     Writes `lines.coefficients` anew, of terms that are the same as good as nothing; what these sum up to in
-    `constants`, and what is left in `rests`, 0 and 1 for groups that may be anything.
+    `related.constants`, and what is left in `rests`, 0 and 1 for groups that may be anything.
     """
+    offsets, (constants, rests) = table.offsets, related
     for group in range(len(most)):
         constants[group], rests[group] = 0.0, 1.0
         if most[group] == np.inf:
             continue
         for term in range(lines.starts[group], lines.starts[group + 1]):
-            row, total, same = table[lines.rows[term]], lines.coefficients[term], True
+            row, total, same = table.values[lines.rows[term]], lines.coefficients[term], True
             for part in range(len(offsets) - 1):
                 low = row[offsets[part]]
                 total += low

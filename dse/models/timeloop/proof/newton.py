@@ -8,201 +8,239 @@ Largest and penalty are blended over a distance `smooth`, so that there are seco
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
+from dse.support.arrays import FloatArray, IntArray
 from dse.support.compiling import subroutine, subroutine_with_arrays
 
 ENERGY, CYCLES, LIMIT = range(3)
 STEEPEST = 8.0
 """The largest weight of a limit: loss per size, both as logarithms."""
-STEPS = 30
+STEPS, SHORTER_STEPS = 30, 30
+
+
+class Tangent(NamedTuple):
+    """The loss near a point: of terms the share of their group and the `gradient`, of groups the derivative
+    of the loss (`weights`) and the logarithm of the sum (`levels`).
+    """
+
+    shares: FloatArray
+    gradient: FloatArray
+    weights: FloatArray
+    levels: FloatArray
+
+
+class Moves(NamedTuple):
+    """Moves of weight from the heaviest chain of a component, `heaviest` (components), to another: which
+    (`owner`, `slot`), by how much terms (`shifts`) and groups (`means`) change, the `slope` of the loss, the
+    Newton `step`, and `bend`, the second derivatives.
+    """
+
+    owner: IntArray
+    slot: IntArray
+    shifts: FloatArray
+    means: FloatArray
+    slope: FloatArray
+    step: FloatArray
+    bend: FloatArray
+    heaviest: IntArray
 
 
 @subroutine
-def tangent(z, coefficients, starts, kinds, powers, smooth, shares, weights, gradient, levels):
-    """Writes the gradient at `z`, with the groups' weights and levels and the terms' shares; returns the
-    blended value, and that of the tangent at 0.
+def tangent(z, lines, groups, smooth, at):
+    """Writes `at`, the Tangent at `z`; returns the blended value, and that of the tangent at 0.
+
+    The value is `powers[CYCLES] (m + smooth log sum exp((l_g - m) / smooth)) + powers[ENERGY] l_energy`, with
+    `l_g = log sum exp(c_t + z_t)` of a group and `m` their largest, and `STEEPEST smooth log(1 + exp(l_g /
+    smooth))` for every limit: convex in `z`, so the tangent is nowhere above it.
     """
-    groups = len(kinds)
-    largest = -np.inf
-    for group in range(groups):
-        first, end = starts[group], starts[group + 1]
-        top = -np.inf
-        for term in range(first, end):
-            top = max(top, coefficients[term] + z[term])
-        total = 0.0
-        for term in range(first, end):
-            shares[term] = np.exp(coefficients[term] + z[term] - top)
-            total += shares[term]
-        for term in range(first, end):
-            shares[term] /= total
-        levels[group] = top + np.log(total)
+    kinds, starts, powers = groups.kinds, lines.starts, groups.powers
+    largest, total = -np.inf, 0.0
+    for group in range(len(kinds)):
+        fill_shares(z, lines, group, at)
         if kinds[group] == CYCLES:
-            largest = max(largest, levels[group])
-    total = 0.0
-    for group in range(groups):
+            largest = max(largest, at.levels[group])
+    for group in range(len(kinds)):
         if kinds[group] == CYCLES:
-            weights[group] = np.exp((levels[group] - largest) / smooth)
-            total += weights[group]
+            at.weights[group] = np.exp((at.levels[group] - largest) / smooth)
+            total += at.weights[group]
     value, base = 0.0, 0.0
     if total > 0.0:
         value = powers[CYCLES] * (largest + smooth * np.log(total))
-    for group in range(groups):
+    for group in range(len(kinds)):
         if kinds[group] == CYCLES:
-            weights[group] *= powers[CYCLES] / total
+            at.weights[group] *= powers[CYCLES] / total
         elif kinds[group] == ENERGY:
-            weights[group] = powers[ENERGY]
-            value += powers[ENERGY] * levels[group]
+            at.weights[group] = powers[ENERGY]
+            value += powers[ENERGY] * at.levels[group]
         else:
-            over = levels[group] / smooth
+            over = at.levels[group] / smooth
             if over < 40.0:
                 grown = np.exp(over)
-                weights[group] = STEEPEST * grown / (1.0 + grown)
+                at.weights[group] = STEEPEST * grown / (1.0 + grown)
                 value += STEEPEST * smooth * np.log1p(grown)
             else:
-                weights[group] = STEEPEST
-                value += STEEPEST * levels[group]
-        base += weights[group] * levels[group]
+                at.weights[group] = STEEPEST
+                value += STEEPEST * at.levels[group]
+        base += at.weights[group] * at.levels[group]
         for term in range(starts[group], starts[group + 1]):
-            gradient[term] = weights[group] * shares[term]
-            base -= gradient[term] * z[term]
+            at.gradient[term] = at.weights[group] * at.shares[term]
+            base -= at.gradient[term] * z[term]
     return value, base
 
 
+@subroutine
+def fill_shares(z, lines, group, at):
+    """Writes the level of a group, and what share of its sum each of its terms is."""
+    first, end = lines.starts[group], lines.starts[group + 1]
+    top, total = -np.inf, 0.0
+    for term in range(first, end):
+        top = max(top, lines.coefficients[term] + z[term])
+    for term in range(first, end):
+        at.shares[term] = np.exp(lines.coefficients[term] + z[term] - top)
+        total += at.shares[term]
+    for term in range(first, end):
+        at.shares[term] /= total
+    at.levels[group] = top + np.log(total)
+
+
 @subroutine_with_arrays
-def mix(table, rows, coefficients, starts, kinds, powers, smooth, z, atoms, mixed, counts):
+def mix(table, lines, groups, smooth, z, mixture):
     """Weighs the chains that are mixed by Newton's method: each step moves weight between the heaviest of a
-    component and its others. Writes `z`.
+    component and its others. Writes `z`, what the mixture contributes to terms.
     """
-    terms, parts, groups = len(z), len(counts), len(kinds)
-    shares, gradient = np.empty(terms), np.empty(terms)
-    weights, levels = np.empty(groups), np.empty(groups)
-    most = counts.sum()
-    moves, means = np.empty((most, terms)), np.empty((most, groups))
-    slope, step, bend = np.empty(most), np.empty(most), np.empty((most, most + 1))
-    owner, slot = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64)
-    move, there, drop = np.empty(terms), np.empty(terms), np.empty(parts)
+    terms, parts, sums = len(z), len(mixture.counts), len(groups.kinds)
+    at = Tangent(np.empty(terms), np.empty(terms), np.empty(sums), np.empty(sums))
+    most = mixture.counts.sum()
+    moves = Moves(
+        np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64), np.empty((most, terms)),
+        np.empty((most, sums)), np.empty(most), np.empty(most), np.empty((most, most + 1)),
+        np.empty(parts, dtype=np.int64),
+    )  # fmt: skip
+    move, there = np.empty(terms), np.empty(terms)
     z[:] = 0.0
     for part in range(parts):
-        for place in range(counts[part]):
-            if mixed[part, place] > 0.0:
+        for place in range(mixture.counts[part]):
+            if mixture.weights[part, place] > 0.0:
                 for term in range(terms):
-                    z[term] += mixed[part, place] * table[rows[term], atoms[part, place]]
+                    z[term] += (
+                        mixture.weights[part, place]
+                        * table.values[lines.rows[term], mixture.atoms[part, place]]
+                    )
     for _ in range(STEPS):
-        value, _ = tangent(z, coefficients, starts, kinds, powers, smooth, shares, weights, gradient, levels)
-        free = 0
-        for part in range(parts):
-            heaviest = 0
-            for place in range(counts[part]):
-                if mixed[part, place] > mixed[part, heaviest]:
-                    heaviest = place
-            for place in range(counts[part]):
-                if place == heaviest:
-                    continue
-                cost = 0.0
-                for term in range(terms):
-                    row = table[rows[term]]
-                    moves[free, term] = row[atoms[part, place]] - row[atoms[part, heaviest]]
-                    cost += gradient[term] * moves[free, term]
-                if mixed[part, place] > 0.0 or cost < -1e-7:
-                    slope[free], owner[free], slot[free] = cost, part, place
-                    free += 1
-            drop[part] = heaviest
-        if free == 0:
-            return
-        fill_means(moves, means, free, starts, shares)
-        for _ in range(free):
-            solve(moves, means, slope, starts, kinds, powers, smooth, shares, weights, bend, step, free)
-            # A chain without weight can only gain.
-            kept = 0
-            for one in range(free):
-                if step[one] > 0.0 or mixed[owner[one], slot[one]] > 0.0:
-                    if kept != one:
-                        moves[kept], means[kept] = moves[one], means[one]
-                        slope[kept], owner[kept], slot[kept] = slope[one], owner[one], slot[one]
-                    kept += 1
-            if kept == free:
-                break
-            free = kept
-        if free == 0:
-            return
-        longest, gain = 1.0, 0.0
-        for one in range(free):
-            gain -= slope[one] * step[one]
-            if step[one] < 0.0:
-                longest = min(longest, mixed[owner[one], slot[one]] / -step[one])
-        for part in range(parts):
-            less = 0.0
-            for one in range(free):
-                if owner[one] == part:
-                    less += step[one]
-            if less > 0.0:
-                longest = min(longest, mixed[part, int(drop[part])] / less)
-        if gain < 1e-7:
-            return
+        value, _ = tangent(z, lines, groups, smooth, at)
+        free = newton_step(groups, smooth, at, mixture, moves, find_moves(table, lines, at, mixture, moves))
+        gain = 0.0
         move[:] = 0.0
         for one in range(free):
+            gain -= moves.slope[one] * moves.step[one]
             for term in range(terms):
-                move[term] += step[one] * moves[one, term]
-        length = longest
-        for _ in range(30):
+                move[term] += moves.step[one] * moves.shifts[one, term]
+        if free == 0 or gain < 1e-7:
+            return
+        length = longest_step(mixture, moves, free)
+        for _ in range(SHORTER_STEPS):
             for term in range(terms):
                 there[term] = z[term] + length * move[term]
-            new, _ = tangent(
-                there, coefficients, starts, kinds, powers, smooth, shares, weights, gradient, levels
-            )
+            new, _ = tangent(there, lines, groups, smooth, at)
             if new <= value - 1e-3 * length * gain:
                 break
             length *= 0.4
         else:
             return
         z[:] = there
-        for one in range(free):
-            part, place = owner[one], slot[one]
-            mixed[part, place] += length * step[one]
-            mixed[part, int(drop[part])] -= length * step[one]
-            if mixed[part, place] < 1e-9:
-                mixed[part, int(drop[part])] += mixed[part, place]
-                mixed[part, place] = 0.0
-        for part in range(parts):
-            mixed[part, int(drop[part])] = max(mixed[part, int(drop[part])], 0.0)
+        move_weights(mixture, moves, free, length)
 
 
 @subroutine
-def fill_means(moves, means, free, starts, shares):
-    """Writes by how much each move moves every group."""
+def find_moves(table, lines, at, mixture, moves):
+    """Writes the moves that may gain, and how they move terms and groups; returns how many there are."""
+    free, terms, weights = 0, len(lines.rows), mixture.weights
+    for part in range(len(mixture.counts)):
+        heaviest = 0
+        for place in range(mixture.counts[part]):
+            if weights[part, place] > weights[part, heaviest]:
+                heaviest = place
+        moves.heaviest[part] = heaviest
+        for place in range(mixture.counts[part]):
+            if place == heaviest:
+                continue
+            cost = 0.0
+            for term in range(terms):
+                row = table.values[lines.rows[term]]
+                shift = row[mixture.atoms[part, place]] - row[mixture.atoms[part, heaviest]]
+                moves.shifts[free, term] = shift
+                cost += at.gradient[term] * shift
+            if weights[part, place] > 0.0 or cost < -1e-7:
+                moves.slope[free], moves.owner[free], moves.slot[free] = cost, part, place
+                free += 1
     for one in range(free):
-        for group in range(len(starts) - 1):
+        for group in range(len(lines.starts) - 1):
             mean = 0.0
-            for term in range(starts[group], starts[group + 1]):
-                mean += shares[term] * moves[one, term]
-            means[one, group] = mean
+            for term in range(lines.starts[group], lines.starts[group + 1]):
+                mean += at.shares[term] * moves.shifts[one, term]
+            moves.means[one, group] = mean
+    return free
 
 
 @subroutine
-def solve(moves, means, slope, starts, kinds, powers, smooth, shares, weights, bend, step, free):
-    """Writes the Newton step: the second derivatives of the blended value with a small ridge, eliminated."""
+def newton_step(groups, smooth, at, mixture, moves, free):
+    """Writes the Newton step, without moves that would take weight from a chain that has none, as such a
+    chain can only gain; returns how many moves are left.
+    """
+    for _ in range(free):
+        fill_bend(groups, smooth, at, moves, free)
+        eliminate(moves, free)
+        kept = 0
+        for one in range(free):
+            owner, slot = moves.owner[one], moves.slot[one]
+            if moves.step[one] > 0.0 or mixture.weights[owner, slot] > 0.0:
+                if kept != one:
+                    for term in range(moves.shifts.shape[1]):
+                        moves.shifts[kept, term] = moves.shifts[one, term]
+                    for group in range(moves.means.shape[1]):
+                        moves.means[kept, group] = moves.means[one, group]
+                    moves.slope[kept], moves.owner[kept], moves.slot[kept] = moves.slope[one], owner, slot
+                kept += 1
+        if kept == free:
+            break
+        free = kept
+    return free
+
+
+@subroutine
+def fill_bend(groups, smooth, at, moves, free):
+    """Writes the second derivatives of the blended value along moves, with a small ridge, and the slopes."""
+    bend, means = moves.bend, moves.means
     for one in range(free):
         for two in range(one + 1):
             found, first, second = 0.0, 0.0, 0.0
-            for group in range(len(kinds)):
-                weight = weights[group]
+            for group in range(len(groups.kinds)):
+                weight = at.weights[group]
                 if weight < 1e-12:
                     continue
                 product = means[one, group] * means[two, group]
                 square = 0.0
-                for term in range(starts[group], starts[group + 1]):
-                    square += shares[term] * moves[one, term] * moves[two, term]
+                for term in range(groups.starts[group], groups.starts[group + 1]):
+                    square += at.shares[term] * moves.shifts[one, term] * moves.shifts[two, term]
                 found += weight * (square - product)
-                if kinds[group] == CYCLES:
+                if groups.kinds[group] == CYCLES:
                     found += weight / smooth * product
                     first += weight * means[one, group]
                     second += weight * means[two, group]
-                elif kinds[group] == LIMIT:
+                elif groups.kinds[group] == LIMIT:
                     found += weight * (1.0 - weight / STEEPEST) / smooth * product
-            bend[one, two] = bend[two, one] = found - first * second / (smooth * powers[CYCLES])
+            bend[one, two] = bend[two, one] = found - first * second / (smooth * groups.powers[CYCLES])
         bend[one, one] = bend[one, one] * (1.0 + 1e-8) + 1e-6
-        bend[one, free] = -slope[one]
+        bend[one, free] = -moves.slope[one]
+
+
+@subroutine
+def eliminate(moves, free):
+    """Writes the step that solves the linear equations of `bend`, by Gaussian elimination."""
+    bend, step = moves.bend, moves.step
     for one in range(free):
         pivot = max(bend[one, one], 1e-9)
         for row in range(one + 1, free):
@@ -215,3 +253,36 @@ def solve(moves, means, slope, starts, kinds, powers, smooth, shares, weights, b
         for column in range(one + 1, free):
             total -= bend[one, column] * step[column]
         step[one] = total / max(bend[one, one], 1e-9)
+
+
+@subroutine
+def longest_step(mixture, moves, free):
+    """Up to which share of the step, 1 at most, no weight is below 0."""
+    longest = 1.0
+    for one in range(free):
+        if moves.step[one] < 0.0:
+            longest = min(longest, mixture.weights[moves.owner[one], moves.slot[one]] / -moves.step[one])
+    for part in range(len(mixture.counts)):
+        less = 0.0
+        for one in range(free):
+            if moves.owner[one] == part:
+                less += moves.step[one]
+        if less > 0.0:
+            longest = min(longest, mixture.weights[part, moves.heaviest[part]] / less)
+    return longest
+
+
+@subroutine
+def move_weights(mixture, moves, free, length):
+    """Moves weights by so much of the step; what is next to nothing goes to the heaviest."""
+    weights = mixture.weights
+    for one in range(free):
+        part, place = moves.owner[one], moves.slot[one]
+        heaviest = moves.heaviest[part]
+        weights[part, place] += length * moves.step[one]
+        weights[part, heaviest] -= length * moves.step[one]
+        if weights[part, place] < 1e-9:
+            weights[part, heaviest] += weights[part, place]
+            weights[part, place] = 0.0
+    for part in range(len(mixture.counts)):
+        weights[part, moves.heaviest[part]] = max(weights[part, moves.heaviest[part]], 0.0)

@@ -9,15 +9,15 @@ from dse.support.compiling import kernel
 
 
 @kernel
-def write_orders(rows, first_loop, first_place, orders, starts, picks, innermost, allowed, every):
+def write_orders(rows, first_loop, first_place, level, allowed, every):
     """The rows (n, columns) once for each order of a level that differs in a loop that runs more than once,
     those of the first order first. `rows` have the level's factors from column `first_loop`, and its order is
     written from `first_place`.
 
-    `orders` is (n, dims); from `starts[running]` on, `picks` are those that differ where the dims of the bits
-    of `running` are looped over, and `innermost` their innermost one. Unless `every`, only those that
-    `allowed` has are written.
+    `level` are its `LevelOrders`. Unless `every`, only those with an innermost dim that is `allowed` are
+    written.
     """
+    orders, starts, picks, innermost = level
     count, dims = len(rows), orders.shape[1]
     running = np.zeros(count, dtype=np.int64)
     ends = np.zeros(len(orders) + 1, dtype=np.int64)

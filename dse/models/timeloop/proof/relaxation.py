@@ -14,10 +14,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from dse.models.timeloop.proof.newton import mix, tangent
+from dse.models.timeloop.proof.newton import Tangent, mix, tangent
 from dse.support.compiling import kernel, subroutine
 
-MAX_ATOMS = 24
 MAX_LOG = 600.0
 """A logarithm that is as good as infinite."""
 SMOOTHEST, SHARPEST, SHARPER = 0.1, 0.003, 0.3
@@ -38,35 +37,36 @@ def gather(columns, places, chains, found):
 
 
 @kernel
-def draw_lines(table, offsets, visited, factors, taken, sizes, spreads, widest, rows, coefficients):
-    """Bounds terms with a first visit by powers, written after all other rows of the table; `rows` (terms)
-    and their coefficients are then these.
+def draw_lines(table, visits, lines):
+    """Bounds terms with a first visit by powers, written after all other rows of the table; `lines` are then
+    these.
 
     What is delivered `x` times costs `a x - r`, the first time less. `log(a x - r)` is concave in `log x`:
     between the least and the most that `x` can be here, the line through both is below it. What is not spread
     over children comes one time after the other, and they are no more than `widest`.
     """
-    terms, firsts, parts = len(coefficients), len(visited), len(offsets) - 1
+    terms, firsts, offsets = len(lines.rows), len(visits.visited), table.offsets
     for first in range(firsts):
-        whole, once = table[visited[first]], table[terms + first]
-        least, late, most = -sizes[first], -sizes[first] - widest, -sizes[first]
-        for part in range(parts):
+        place, size = visits.visited[first], visits.sizes[first]
+        whole, once = table.values[place], table.values[terms + first]
+        least, late, most = -size, -size - visits.widest, -size
+        for part in range(len(offsets) - 1):
             low, lower, high = np.inf, np.inf, -np.inf
             for chain in range(offsets[part], offsets[part + 1]):
                 times, spread = whole[chain] - once[chain], 0.0
-                for row in spreads:
-                    spread += table[row, chain]
+                for row in visits.spreads:
+                    spread += table.values[row, chain]
                 low, high = min(low, times), max(high, times)
                 lower = min(lower, times + spread)
             least, late, most = least + low, late + lower, most + high
         start, slope = line_below(
-            max(least, late, 0.0), max(most, 0.0), factors[visited[first]], taken[first]
+            max(least, late, 0.0), max(most, 0.0), visits.factors[place], visits.taken[first]
         )
-        line = table[terms + firsts + first]
+        line = table.values[terms + firsts + first]
         for chain in range(offsets[-1]):
             line[chain] = once[chain] + slope * (whole[chain] - once[chain])
-        rows[visited[first]] = terms + firsts + first
-        coefficients[visited[first]] = start + (1.0 - slope) * sizes[first]
+        lines.rows[place] = terms + firsts + first
+        lines.coefficients[place] = start + (1.0 - slope) * size
 
 
 @subroutine
@@ -83,50 +83,22 @@ def line_below(least, most, whole, taken):
 
 
 @kernel
-def relax(
-    table, rows, offsets, coefficients, starts, kinds, powers, z, atoms, mixed, counts, rounds, target,
-    over, weights,
-):  # fmt: skip
-    """The best bound of some rounds.
+def relax(table, lines, groups, mixture, end, rounds, target):
+    """The best bound of some rounds; less where one is `target` or more.
 
-    `table` has chains of all components, those of component c from `offsets[c]` on, and `rows` (terms) says
-    where in it a term is. `z` (terms), `atoms`
-    and `mixed` (components, MAX_ATOMS) with `counts` of them say where to begin, and where it ended. Ends
-    early at `target`. Writes to `over` (chains) by how much each exceeds its component's best at the bound,
-    and to `weights` (groups) what each counts at the end.
+    `mixture` and `end.z` say where to begin, and then where it ended, as all of `end` does.
     """
-    terms, parts = len(coefficients), len(counts)
-    shares, gradient = np.empty(terms), np.empty(terms)
-    levels = np.empty(len(kinds))
-    costs = np.empty(offsets[-1])
+    z, over, weights = end
+    at = Tangent(np.empty(len(z)), np.empty(len(z)), weights, np.empty(len(weights)))
+    costs, best = np.empty(table.offsets[-1]), np.empty(len(mixture.counts), dtype=np.int64)
     bound, since = -np.inf, 0
-    begun = counts.min() > 0
+    begun = mixture.counts.min() > 0
     smooth = SHARPEST if begun else SMOOTHEST
-    best = np.empty(parts, dtype=np.int64)
     for _ in range(rounds):
         if begun:
-            mix(table, rows, coefficients, starts, kinds, powers, smooth, z, atoms, mixed, counts)
-        _, base = tangent(z, coefficients, starts, kinds, powers, smooth, shares, weights, gradient, levels)
-        costs[:] = 0.0
-        for term in range(terms):
-            weight = gradient[term]
-            if weight > 1e-13:
-                row = table[rows[term]]
-                for chain in range(len(costs)):
-                    costs[chain] += weight * row[chain]
-            else:
-                # Left out, as if it were as small as no term is.
-                base -= weight * 1e3
-        here = base
-        for part in range(parts):
-            least, place = np.inf, offsets[part]
-            for chain in range(offsets[part], offsets[part + 1]):
-                if costs[chain] < least:
-                    least, place = costs[chain], chain
-            here += least
-            best[part] = place
-            for chain in range(offsets[part], offsets[part + 1]):
-                costs[chain] -= least
+            mix(table, lines, groups, smooth, z, mixture)
+        _, base = tangent(z, lines, groups, smooth, at)
+        here = least_of_tangent(table, lines, at.gradient, base, costs, best)
         since = 0 if here > bound + CLOSE_ENOUGH else since + 1
         if here > bound:
             bound = here
@@ -134,8 +106,8 @@ def relax(
         if bound >= target:
             break
         fresh = False
-        for part in range(parts):
-            fresh |= add_atom(atoms, mixed, counts, part, best[part])
+        for part in range(len(best)):
+            fresh |= add_atom(mixture, part, best[part])
         if begun and (since >= PATIENCE or not fresh):
             if smooth <= SHARPEST:
                 break
@@ -145,25 +117,50 @@ def relax(
 
 
 @subroutine
-def add_atom(atoms, mixed, counts, part, chain):
+def least_of_tangent(table, lines, gradient, base, costs, best):
+    """The least of a tangent over all choices of chains: `base` at 0, and of each component the chain, which
+    `best` is then, that adds least. Writes to `costs` by how much each chain adds more than that.
+    """
+    costs[:] = 0.0
+    for term in range(len(gradient)):
+        if gradient[term] > 1e-13:
+            row = table.values[lines.rows[term]]
+            for chain in range(len(costs)):
+                costs[chain] += gradient[term] * row[chain]
+        else:
+            # Left out, as if it were as small as no term is.
+            base -= gradient[term] * 1e3
+    for part in range(len(best)):
+        least, place = np.inf, table.offsets[part]
+        for chain in range(table.offsets[part], table.offsets[part + 1]):
+            if costs[chain] < least:
+                least, place = costs[chain], chain
+        base += least
+        best[part] = place
+        for chain in range(table.offsets[part], table.offsets[part + 1]):
+            costs[chain] -= least
+    return base
+
+
+@subroutine
+def add_atom(mixture, part, chain):
     """Adds a chain to those that a component mixes, with no weight yet; the lightest makes room. Whether it
     was not among them.
     """
-    for place in range(counts[part]):
-        if atoms[part, place] == chain:
+    atoms, weights, count = mixture.atoms[part], mixture.weights[part], mixture.counts[part]
+    for place in range(count):
+        if atoms[place] == chain:
             return False
-    if counts[part] < atoms.shape[1]:
-        place = counts[part]
-        counts[part] += 1
+    place = count
+    if count < len(atoms):
+        mixture.counts[part] += 1
     else:
-        place = 0
-        for other in range(counts[part]):
-            if mixed[part, other] < mixed[part, place]:
+        place, heaviest = 0, 0
+        for other in range(count):
+            if weights[other] < weights[place]:
                 place = other
-        heaviest = 0
-        for other in range(counts[part]):
-            if mixed[part, other] > mixed[part, heaviest]:
+            if weights[other] > weights[heaviest]:
                 heaviest = other
-        mixed[part, heaviest] += mixed[part, place]
-    atoms[part, place], mixed[part, place] = chain, 1.0 if counts[part] == 1 else 0.0
+        weights[heaviest] += weights[place]
+    atoms[place], weights[place] = chain, 1.0 if mixture.counts[part] == 1 else 0.0
     return True

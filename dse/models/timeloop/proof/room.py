@@ -10,36 +10,21 @@ nearly all of a level's transfers are no choice any more.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
 from dse.core.objective import objective_named
 from dse.domains.levels.problem import MachineProblem
+from dse.models.timeloop.proof.records import Lines, Related, Table
 from dse.models.timeloop.proof.sums import Sums
 from dse.models.timeloop.proof.terms import CYCLES, ENERGY, LIMIT
-from dse.support.arrays import BoolArray, FloatArray, IntArray
+from dse.support.arrays import BoolArray, FloatArray
 from dse.support.jit import load_kernels
 
 KERNEL = "dse.models.timeloop.proof.fitting"
 MAX_LOG = 600.0
 SLACK = 1e-9
 """By what share a bound may be off, as its sums are rounded."""
-
-
-class Lines(NamedTuple):
-    """Of terms their rows in a table and their coefficients, as logarithms; where those of groups begin."""
-
-    rows: IntArray
-    coefficients: FloatArray
-    starts: IntArray
-
-
-class Related(NamedTuple):
-    """Of groups what their terms that are no choice come to, and what is left for the others."""
-
-    constants: FloatArray
-    rests: FloatArray
 
 
 class Room:
@@ -51,10 +36,10 @@ class Room:
         self.of_latency = objective.exponents == {"latency": 1}
         self.is_tight = self.of_latency or bool(caps)
         self._cap = caps.get("latency", math.inf) * float(problem.criteria.hertz)
-        self._cycles = sums.kinds == CYCLES
+        self._cycles = sums.groups.kinds == CYCLES
         self._of_energy = objective.exponents == {"energy": 1}
-        self._energy = sums.kinds == ENERGY
-        self._limits = np.where(sums.kinds == LIMIT, 1.0 + SLACK, np.inf)
+        self._energy = sums.groups.kinds == ENERGY
+        self._limits = np.where(sums.groups.kinds == LIMIT, 1.0 + SLACK, np.inf)
 
     def most(self, target: float, *, of_loss: bool = True) -> FloatArray:
         """The most that each group may be, of mappings whose loss is below `target`, a logarithm.
@@ -75,17 +60,17 @@ class Room:
             return min(self._cap, math.exp(target))
         return self._cap
 
-    def fitting(self, table: FloatArray, offsets: IntArray, lines: Lines, target: float) -> BoolArray | None:
+    def fitting(self, table: Table, lines: Lines, target: float) -> BoolArray | None:
         """Which chains may be part of a mapping within all that; None where there is none."""
-        left = np.ones(table.shape[1], dtype=np.bool_)
-        fits = load_kernels(KERNEL).keep_fitting(table, offsets, lines, self.most(target), left)
+        left = np.ones(table.offsets[-1], dtype=np.bool_)
+        fits = load_kernels(KERNEL).keep_fitting(table, lines, self.most(target), left)
         return left if fits else None
 
-    def related(self, table: FloatArray, offsets: IntArray, lines: Lines, target: float) -> Related:
+    def related(self, table: Table, lines: Lines, target: float) -> Related:
         """Changes the coefficients of `lines` to shares of what is left."""
         most = self.most(target, of_loss=False)
         found = Related(np.empty(len(most)), np.empty(len(most)))
-        load_kernels(KERNEL).relate(table, offsets, lines, most, *found)
+        load_kernels(KERNEL).relate(table, lines, most, found)
         return found
 
     def least_cycles(self, base: float, weights: FloatArray, related: Related, target: float) -> float:

@@ -14,7 +14,6 @@ from dse.domains.levels.machine import TENSORS, Bandwidth, Level, Machine
 from dse.domains.levels.problem import MachineProblem
 from dse.models.timeloop.proof.bounds import GROUP, refuse
 from dse.models.timeloop.proof.boxes import LevelBoxes
-from dse.proof.engine import Search
 from dse.proof.proving import prove
 
 __all__ = ["GROUP", "refuse", "solve", "warm"]
@@ -34,6 +33,12 @@ def solve(
     boxes = LevelBoxes(problem)
     if not boxes.is_small:
         warm()
+    return _prove(problem, boxes, clock, known)
+
+
+def _prove(
+    problem: MachineProblem, boxes: LevelBoxes, clock: Clock, known: Certificate | None = None
+) -> Certificate:
     return prove(problem, boxes, boxes.mapping_of, lambda: good_mapping(problem, clock), clock, known)
 
 
@@ -68,5 +73,4 @@ def warm() -> None:
     )  # fmt: skip
     for objective in ("edp", "latency", "energy where latency <= 1"):
         problem = MachineProblem(Layer.fc(2, 2), Machine("warm", levels, 1.0), objective, "timeloop")
-        good_mapping(problem, Clock())
-        Search(LevelBoxes(problem, may_be_small=False), Clock()).run()
+        _prove(problem, LevelBoxes(problem, may_be_small=False), Clock())

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dse.models.timeloop.proof.counts import Counts
+from dse.models.timeloop.proof.records import FirstVisits, Groups, Lines
 from dse.models.timeloop.proof.terms import Terms
 from dse.support.arrays import BoolArray, FloatArray, IntArray
 
@@ -16,53 +17,50 @@ from dse.support.arrays import BoolArray, FloatArray, IntArray
 class Sums:
     """The groups of terms under one choice of what levels keep.
 
-    Of groups, `kinds`, where their terms begin (`starts`) and where their first visits do (`first_starts`);
-    `powers` are those of energy and of cycles, `spreads` the places of terms that are fan-outs. Of terms, the
-    `group`, the logarithm of the coefficient, whether it counts `steps`, and the `deliveries` of some. Of
-    first visits, which term is `visited`, how much is `taken` off, and the logarithm of the `sizes`.
-    `factors` are the coefficients of terms and then of first visits.
+    Of terms, the `group`, the logarithm of the coefficient, whether it counts `steps`, and the `deliveries`
+    of some.
     """
 
-    kinds: IntArray
-    starts: IntArray
-    first_starts: IntArray
-    powers: FloatArray
-    spreads: IntArray
+    groups: Groups
+    visits: FirstVisits
     group: IntArray
     coefficients: FloatArray
     steps: BoolArray
     deliveries: tuple[tuple[int, tuple[int, int]], ...]
-    visited: IntArray
-    taken: FloatArray
-    sizes: FloatArray
-    factors: FloatArray
 
     @classmethod
     def of(cls, terms: Terms) -> Sums:
         """The sums of these terms."""
         flat, firsts, groups = terms.flat, terms.firsts, terms.groups
         starts = _starts([len(group.terms) for group in groups])
+        coefficients = np.log([one.coefficient for one in flat])
+        spreads = starts[:-1][[group.spreads for group in groups]]
         factors = [*(one.coefficient for one in flat), *(one.coefficient * one.size for one in firsts)]
         return cls(
-            np.array([group.kind for group in groups], dtype=np.int64),
-            starts,
-            _starts([sum(one.first is not None for one in group.terms) for group in groups]),
-            terms.powers,
-            starts[:-1][[group.spreads for group in groups]],
+            Groups(
+                np.array([group.kind for group in groups], dtype=np.int64),
+                starts,
+                _starts([sum(one.first is not None for one in group.terms) for group in groups]),
+                terms.powers,
+            ),
+            FirstVisits(
+                np.array([place for place, one in enumerate(flat) if one.first is not None], dtype=np.int64),
+                np.array([one.coefficient for one in firsts]),
+                np.log([one.size for one in firsts]),
+                np.array(factors),
+                spreads,
+                -float(coefficients[spreads].sum()),
+            ),
             np.repeat(np.arange(len(groups)), np.diff(starts)),
-            np.log([one.coefficient for one in flat]),
+            coefficients,
             np.array([Counts.steps in one.parts for one in flat]),
             tuple((place, one.delivery) for place, one in enumerate(flat) if one.delivery is not None),
-            np.array([place for place, one in enumerate(flat) if one.first is not None], dtype=np.int64),
-            np.array([one.coefficient for one in firsts]),
-            np.log([one.size for one in firsts]),
-            np.array(factors),
         )
 
     @property
-    def widest(self) -> float:
-        """The logarithm of the most children that all levels together spread over."""
-        return -float(self.coefficients[self.spreads].sum())
+    def lines(self) -> Lines:
+        """The terms as they are in a table, before lines are drawn."""
+        return Lines(np.arange(len(self.coefficients)), self.coefficients.copy(), self.groups.starts)
 
 
 def _starts(lengths: Sequence[int]) -> IntArray:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,8 +19,7 @@ from dse.support.jit import load_kernels
 ORDERING = "dse.models.timeloop.proof.ordering"
 
 
-@dataclass(frozen=True)
-class LevelOrders:
+class LevelOrders(NamedTuple):
     """The orders (n, dims) of a level's loops.
 
     Bits say which dims are looped over more than once: of each such set of dims, the orders that differ in
@@ -104,7 +103,7 @@ class Rows:
         if isinstance(choice, First):
             allowed[list(choice.dims)] = True
         written: RowArray = load_kernels(ORDERING).write_orders(
-            rows, layout.temporal(level).start, layout.order(level).start, known.orders, known.starts,
-            known.picks, known.innermost, allowed, not isinstance(choice, First),
+            rows, layout.temporal(level).start, layout.order(level).start, known, allowed,
+            not isinstance(choice, First),
         )  # fmt: skip
         return written
