@@ -2,23 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from dse.analysis.budgets import standing, versus
-from dse.analysis.findings import RESAMPLES, TABLE_TAUS, Band, Findings, LayerRow, LedgerRow, Profile
-from dse.analysis.runs import Runs
-from dse.analysis.stats.bootstrap import interquartile_curve, median_curve, share_curve, side_by_side
-from dse.analysis.stats.runtimes import TAUS, TOLERANCE, share_reached, time_within, times_to
-from dse.analysis.stats.trajectories import part_ends
+from dse.analysis.findings import (
+    RESAMPLES,
+    TABLE_TAUS,
+    Band,
+    Findings,
+    Interval,
+    LayerRow,
+    LedgerRow,
+    Profile,
+    Standing,
+    TargetRatio,
+    Versus,
+)
+from dse.analysis.runs import Runs, Stratum
+from dse.analysis.stats.bootstrap import (
+    Redraw,
+    interquartile_curve,
+    interval,
+    median_curve,
+    median_draws,
+    resampled_interquartile_means,
+    share_curve,
+    side_by_side,
+)
+from dse.analysis.stats.runtimes import (
+    TAUS,
+    TOLERANCE,
+    part_ends,
+    share_reached,
+    time_within,
+    times_to,
+    typical,
+)
 from dse.analysis.study import Study, Triple
-from dse.analysis.targets import target_ratios
-from dse.analysis.versus import comparisons, efficiency, improvement
+from dse.analysis.versus import comparisons, efficiency, ends_lower, fewest, improvement
 from dse.core.objective import several
 from dse.support.arrays import FloatArray, IntArray
 
 PROFILE_POINTS = 100
+
+Times = tuple[FloatArray, FloatArray]
+"""Both searchers' expected running times on a problem: of the runs first, then of resamples."""
 
 
 def convergence(runs: Runs) -> dict[Triple, dict[str, Band]]:
@@ -183,3 +212,120 @@ def layers(runs: Runs) -> Iterator[LayerRow]:
                 float(column.max()), target, proven, runs.study.bound(problem),
                 float(centre[place] / target) if known else np.inf, samples_to,
             )  # fmt: skip
+
+
+def versus(runs: Runs) -> Iterator[Versus]:
+    """The reference against each other searcher, at each budget that both have."""
+    study = runs.study
+    reference, names = study.reference, study.searchers
+    for other in names:
+        pairs = list(runs.shared(reference, other)) if other != reference else []
+        if not pairs:
+            continue
+        seeds = min(len(mine.cells) for _, mine, _ in pairs)
+        theirs = min(len(stratum.cells) for _, _, stratum in pairs)
+        for budget in study.budgets_of(reference, other):
+            # The order of the matrix of all against all, so that the same interval stands in both.
+            if names.index(reference) > names.index(other):
+                found = ends_lower([(a, b) for _, a, b in pairs], budget)
+            else:
+                turned = ends_lower([(b, a) for _, a, b in pairs], budget)
+                found = _turned(turned[0]), _turned(turned[1])
+            yield Versus(reference, other, budget, *found, len(pairs), seeds, theirs)
+
+
+def standing(runs: Runs, bands: Mapping[str, Band]) -> Iterator[Standing]:
+    """Each searcher's runs over the targets, at each budget that it has, and what a run costs.
+
+    `bands` are those of the gap, on grids that have the budgets.
+    """
+    for name in runs.aggregated:
+        strata = runs.of(name)
+        counts = [stratum.counts for _, stratum in strata]
+        wide = Redraw(len(strata), len(counts[0])).counts(counts)
+        cells = [cell for _, stratum in strata for cell in stratum.cells]
+        spent = [
+            float(np.mean([cell.searcher_seconds for cell in cells])),
+            float(np.mean([cell.model_seconds for cell in cells])),
+        ]
+        seeds = min(len(stratum.cells) for _, stratum in strata)
+        budgets = np.array(runs.study.budgets_of(name))
+        logs = [np.log(s.losses(budgets) / runs.targets[problem]) for problem, s in strata]
+        for place, budget in enumerate(budgets.tolist()):
+            column = np.concatenate([found[:, place] for found in logs])
+            ratio = bands[name].at(budget)
+            low, high = interval(np.exp(resampled_interquartile_means(column, wide)), len(strata))
+            medians = _medians(runs, strata, budget)
+            yield Standing(name, budget, ratio, Interval(ratio.value, low, high), *medians, seeds, *spent)
+
+
+def _medians(runs: Runs, strata: Sequence[tuple[Triple, Stratum]], budget: int) -> tuple[Interval, Interval]:
+    """The geometric mean of the medians over the targets, with runs resampled and with problems too."""
+    logs, draws = [], []
+    for problem, stratum in strata:
+        losses = stratum.losses(np.array([budget]))[:, 0]
+        logs.append(np.log(np.median(losses) / runs.targets[problem]))
+        draws.append(np.log(median_draws(losses, stratum.counts) / runs.targets[problem]))
+    centre, drawn = float(np.exp(np.mean(logs))), np.array(draws)
+    wide = Redraw(*drawn.shape).figures(drawn).mean(axis=1)
+    seeds = min(len(stratum.cells) for _, stratum in strata)
+    narrow = Interval(centre, *interval(np.exp(drawn.mean(axis=0)), seeds, len(strata)))
+    return narrow, Interval(centre, *interval(np.exp(wide), len(strata)))
+
+
+def _turned(chance: Interval) -> Interval:
+    """The chance of the other one."""
+    return Interval(1 - chance.value, 1 - chance.high, 1 - chance.low)
+
+
+def target_ratios(runs: Runs) -> Iterator[TargetRatio]:
+    """The reference against each other searcher, both up to the smaller of their budgets."""
+    reference = runs.study.reference
+    for other in runs.study.searchers:
+        pairs = [pair for pair in runs.shared(reference, other) if pair[0] in runs.targets]
+        if other == reference or not pairs:
+            continue
+        budget = min(map(runs.study.budget_of, (reference, other)))
+        seeds = fewest([pair[1:] for pair in pairs])
+        times = [
+            tuple(_running_times(stratum, runs.targets[problem], budget) for stratum in (mine, theirs))
+            for problem, mine, theirs in pairs
+        ]
+        for place, tau in enumerate(TABLE_TAUS):
+            at = [(a[place], b[place]) for a, b in times]
+            mine, theirs = (_missed(pairs, at, side) for side in (0, 1))
+            ratios = _ratio(at, seeds)
+            yield TargetRatio(reference, other, tau, budget, *ratios, mine, theirs, _known(at), len(at))
+
+
+def _ratio(at: list[Times], seeds: int) -> tuple[Interval | None, Interval | None]:
+    """The median ratio over problems, with runs resampled and with problems too."""
+    # Where neither gets there, nothing is known of the ratio, not even that it is 1.
+    known = [(a, b) for a, b in at if np.isfinite(a[0]) or np.isfinite(b[0])]
+    if not known:
+        return None, None
+    with np.errstate(invalid="ignore"):
+        ratios = np.array([b / a for a, b in known])
+    values = typical(ratios.T)
+    wide = typical(Redraw(len(known), ratios.shape[1] - 1).figures(ratios[:, 1:]))
+    centre = float(values[0])
+    narrow = Interval(centre, *interval(values[1:], seeds, len(known)))
+    return narrow, Interval(centre, *interval(wide, len(known)))
+
+
+def _missed(
+    pairs: Sequence[tuple[Triple, Stratum, Stratum]], at: list[Times], side: int
+) -> tuple[Triple, ...]:
+    """The problems that one side has reached in no run."""
+    return tuple(pair[0] for pair, times in zip(pairs, at, strict=True) if np.isinf(times[side][0]))
+
+
+def _known(at: list[Times]) -> int:
+    return sum(bool(np.isfinite(a[0]) or np.isfinite(b[0])) for a, b in at)
+
+
+def _running_times(stratum: Stratum, target: float, budget: int) -> FloatArray:
+    """Expected running times to each of TABLE_TAUS within a budget: (targets, 1 + resamples)."""
+    times = times_to(stratum.runs, target * np.array(TABLE_TAUS))[:, None, :]
+    counts = np.concatenate([np.ones((1, times.shape[-1]), np.int32), stratum.counts])
+    return time_within(times, budget, counts[None])

@@ -9,8 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from dse.analysis.stats.bootstrap import affordable, generator, resample
-from dse.analysis.stats.runtimes import Run
-from dse.analysis.stats.trajectories import best_so_far, sample_grid
+from dse.analysis.stats.runtimes import Run, best_so_far, sample_grid
 from dse.analysis.study import Study, Triple
 from dse.campaign.summary import Summary
 from dse.support.arrays import CountArray, FloatArray, IntArray

@@ -11,7 +11,7 @@ from dse.analysis.runs import Runs, Stratum
 from dse.analysis.significance import enough_runs
 from dse.analysis.stats.bootstrap import Redraw, interval
 from dse.analysis.stats.comparing import chances, holm, order_of, signed_rank_p
-from dse.analysis.stats.efficiency import resampled_speedup, speedup, typical
+from dse.analysis.stats.runtimes import resampled_speedup, speedup, typical
 from dse.support.arrays import IntArray
 
 

@@ -14,8 +14,7 @@ import numpy as np
 from dse.analysis.findings import Interval
 from dse.analysis.runs import Runs, Stratum
 from dse.analysis.stats.bootstrap import interval, middle_places
-from dse.analysis.stats.efficiency import typical
-from dse.analysis.stats.runtimes import TOLERANCE, times_to
+from dse.analysis.stats.runtimes import TOLERANCE, times_to, typical
 from dse.analysis.study import Study, Triple
 from dse.analysis.versus import efficiency
 from dse.report.tables.targets import efficiency_sentence

@@ -18,7 +18,7 @@ from dse.analysis.stats.bootstrap import (
     side_by_side,
     tail,
 )
-from dse.analysis.stats.trajectories import best_so_far, part_ends, sample_grid
+from dse.analysis.stats.runtimes import best_so_far, part_ends, sample_grid
 
 INF = np.inf
 

@@ -6,13 +6,15 @@ import numpy as np
 import pytest
 
 from dse.analysis.stats.bootstrap import generator, resample
-from dse.analysis.stats.efficiency import resampled_speedup, speedup, typical
 from dse.analysis.stats.runtimes import (
     Run,
     expected_running_time,
+    resampled_speedup,
     runtimes,
     share_reached,
+    speedup,
     times_to,
+    typical,
 )
 
 INF = np.inf

@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2_contingency
 
-from dse.analysis.dependence import Dependence, depend
-from dse.analysis.stats.dependence import PairTest, association_test, correlation_test
+from dse.analysis.dependence import Dependence, PairTest, association_test, correlation_test, depend
 from dse.domains.clustered.space.genes import GENE_NAMES
 from dse.report.plots import png, svg
 from dse.report.plots.correlation import correlation_figure

@@ -12,9 +12,9 @@ import pytest
 from dse.analysis.findings import Band, Efficiency, Findings, Improvement, Interval
 from dse.analysis.study import Study
 from dse.report.plots import Drawing, draw, gap_figure, png, svg
+from dse.report.plots.contests import ranked
 from dse.report.plots.convergence import PARTS, coarse, limits
 from dse.report.plots.files import few_colours
-from dse.report.plots.matrix import ranked
 from tests.report.drawn_cases import STUDIES, findings_of, lines_of, texts_of
 from tests.report.figure_cases import PROBLEMS, made_up
 

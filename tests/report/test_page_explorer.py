@@ -12,11 +12,10 @@ import pytest
 from dse.analysis.analysis import analyse, gap
 from dse.analysis.findings import Band, Findings
 from dse.analysis.runs import Runs
-from dse.analysis.selections import RESAMPLES, selections
 from dse.analysis.study import Study
 from dse.report.formats import Section, Table
 from dse.report.page import render
-from dse.report.page.explorer import as_markup, curve, explorer_data, filters
+from dse.report.page.explorer import RESAMPLES, as_markup, curve, explorer_data, filters, selections
 from tests.report.page_cases import nasty
 
 SECTIONS = (

@@ -8,8 +8,17 @@ import tomllib
 
 import pytest
 
-from dse.report.page.markup import breakable, inline_svg, nest_markup
-from dse.report.page.numbers import compared, duration, energy, percent, quantity, ratio_text
+from dse.report.page.markup import (
+    breakable,
+    compared,
+    duration,
+    energy,
+    inline_svg,
+    nest_markup,
+    percent,
+    quantity,
+    ratio_text,
+)
 from dse.report.page.tables import number_in, page_table
 from dse.support.toml import toml_value
 

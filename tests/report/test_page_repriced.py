@@ -15,8 +15,7 @@ from dse.core.domains import make_problem
 from dse.core.layer import Layer
 from dse.domains.levels.mapping import HierarchyMapping
 from dse.report.page import render
-from dse.report.page.breakdown import break_down
-from dse.report.page.mappings import BestMapping, best_mappings
+from dse.report.page.mappings import BestMapping, best_mappings, break_down
 from dse.report.tables.repriced import finding
 from tests.analysis.repriced_cases import chosen, points, problem
 from tests.analysis.test_repriced import gamed

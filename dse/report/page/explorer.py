@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from markupsafe import Markup
 
+from dse.analysis.analysis import gap
 from dse.analysis.findings import Band, Findings
 from dse.analysis.fronts import MISSING
-from dse.analysis.selections import facets, selections
+from dse.analysis.runs import Runs
 from dse.analysis.study import Study, Triple
 from dse.report.page.standing import CLOSE
 from dse.report.page.tables import PageTable
@@ -22,6 +24,10 @@ from dse.report.plots.style import styles
 DIGITS, END_DIGITS = 5, 4
 """Of a figure in the data, and of the ends of its interval: a screen shows fewer."""
 FACETS = ("network", "accelerator", "objective")
+RESAMPLES = 500
+"""Of each part: there are many, and an interval's end is seen to two digits."""
+MAX_PARTS = 100
+"""Parts beyond these are not computed."""
 
 
 @dataclass(frozen=True)
@@ -178,4 +184,43 @@ def marks(study: Study) -> Marks:
         {name: place for place, name in enumerate(study.searchers)},
         {study.label(problem): place for place, problem in enumerate(study.problems)},
         {title: " ".join(places) for title, places in members.items()},
+    )
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Some of a study's problems, by their places in it, and each searcher's figure over them (as `gap`)."""
+
+    problems: tuple[int, ...]
+    gap: dict[str, Band]
+
+
+def facets(problem: Triple) -> tuple[str, str, str]:
+    """What a problem is chosen by: its network, accelerator and objective."""
+    layer, accelerator, objective = problem
+    return layer.rpartition(":")[0] or layer, accelerator, objective
+
+
+def selections(study: Study) -> tuple[Selection, ...]:
+    """The parts that one value or any of each facet picks, but for the whole; MAX_PARTS at most."""
+    found = [facets(problem) for problem in study.problems]
+    parts = dict.fromkeys(
+        places
+        for wanted in itertools.product(
+            *([None, *dict.fromkeys(values)] for values in zip(*found, strict=True))
+        )
+        if 0 < len(places := _places(found, wanted)) < len(found)
+    )
+    runs = Runs(study, RESAMPLES)
+    return tuple(
+        Selection(places, gap(runs, {study.problems[place] for place in places}))
+        for places in itertools.islice(parts, MAX_PARTS)
+    )
+
+
+def _places(found: Sequence[tuple[str, ...]], wanted: Sequence[str | None]) -> tuple[int, ...]:
+    return tuple(
+        place
+        for place, values in enumerate(found)
+        if all(want in (None, value) for want, value in zip(wanted, values, strict=True))
     )

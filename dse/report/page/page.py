@@ -25,14 +25,12 @@ from dse.analysis.study import Study, make_problems
 from dse.report.conclusions import conclude
 from dse.report.formats import Table
 from dse.report.page.explorer import as_markup, explorer_data, filters, legend, marks
-from dse.report.page.fronts import page_fronts
+from dse.report.page.front import page_fronts
 from dse.report.page.mappings import BestMapping, best_mappings
-from dse.report.page.markup import breakable, inline_svg, nest_markup
-from dse.report.page.numbers import NONE, energy, quantity, ratio_text
+from dse.report.page.markup import NONE, breakable, energy, inline_svg, nest_markup, quantity, ratio_text
 from dse.report.page.provenance import Provenance, provenance, summary_line
-from dse.report.page.repriced import page_repriced
 from dse.report.page.standing import standings
-from dse.report.page.tables import PageCell, PageTable, page_table
+from dse.report.page.tables import PageCell, PageTable, page_repriced, page_table
 from dse.report.plots import draw
 from dse.report.warnings import refuted
 

@@ -11,7 +11,7 @@ from dse import __version__
 from dse.analysis.study import OPTIMAL, Made, Study, Triple
 from dse.report import limits
 from dse.report.page.commands import campaign_toml
-from dse.report.page.numbers import counted, duration, scientific
+from dse.report.page.markup import counted, duration, scientific
 from dse.search.searcher import shown_settings
 from dse.support.hashing import digest
 from dse.support.toml import toml_value

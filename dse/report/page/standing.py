@@ -10,7 +10,7 @@ import numpy as np
 from dse.analysis.findings import Findings
 from dse.analysis.study import Study
 from dse.report.limits import missing
-from dse.report.page.numbers import NONE, counted, percent, ratio_text
+from dse.report.page.markup import NONE, counted, percent, ratio_text
 from dse.report.tables.standing import BEST, goal, leading, measure
 
 CLOSE = 1.01

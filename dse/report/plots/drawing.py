@@ -10,9 +10,8 @@ from dse.analysis.findings import Findings
 from dse.analysis.study import Study, Triple
 from dse.report.limits import missing, without
 from dse.report.plots.canvas import WIDTH
-from dse.report.plots.contests import distribution_figure, efficiency_figure
+from dse.report.plots.contests import distribution_figure, efficiency_figure, improvement_figure
 from dse.report.plots.convergence import convergence_figure, fronts_figure, gap_figure, mean_loss_figure
-from dse.report.plots.matrix import improvement_figure
 from dse.report.plots.shares import ecdf_figure, profile_figure
 from dse.report.plots.style import house_style
 from dse.report.plots.times import time_figure
