@@ -50,21 +50,18 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from dse.core.cost_model import AnyCostModel, Detail
+from dse.core.cost_model import AnyCostModel, Detail, Other, Timed
 from dse.core.domains import Domain
-from dse.core.evaluation import Evaluation
+from dse.core.evaluation import Evaluation, Explanation
 from dse.core.evaluations import Criteria, Evaluations
-from dse.core.explanation import Explanation
 from dse.core.figures import CostBatch
 from dse.core.layer import DIMS, Layer
-from dse.core.model_constants import ModelConstants
-from dse.core.model_settings import ModelSettings
+from dse.core.model_settings import ModelConstants, ModelSettings
 from dse.core.objective import parse_objectives
 from dse.core.problem import AnyProblem, Hardware
 from dse.core.proofs import Check, Claims, Prover
 from dse.core.reasons import Reason
 from dse.core.space import Block, Gene, Space, Structure
-from dse.core.speed import Other, Timed
 from dse.domains.clustered.accelerator import Accelerator
 from dse.domains.clustered.bounding import LowerBounds, TileBoxes
 from dse.domains.clustered.cost_model import CaseExtras, CostModel

@@ -1,7 +1,7 @@
 """How soon searchers of two objectives find the exact front: `python -m experiments.fronts`.
 
 Latency and energy of eight layers, `loopnest`, on two machines. Regret is the share of the exact front's
-hypervolume that a search lacks after so many samples (`dse.optimum.front_regret`); five seeds. A problem's
+hypervolume that a search lacks after so many samples (`dse.optimum.front`); five seeds. A problem's
 seeds are averaged, and the interval is Student's over problems. Writes results/fronts.md, fronts.csv (every
 run) and fronts.png. Five minutes.
 """
@@ -17,8 +17,7 @@ import numpy as np
 
 import dse
 from dse.core.domains import make_problem
-from dse.optimum.front import certify_front
-from dse.optimum.front_regret import BEYOND, regret
+from dse.optimum.front import BEYOND, certify_front, regret
 from dse.report.plots.files import png
 from dse.report.plots.front import regret_figure
 from dse.support.files import write_whole

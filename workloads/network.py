@@ -7,9 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from dse.core.edges import Chain, Edge, chains_of, has_runs_of_groups, ordered, see_edges
+from dse.core.edges import Chain, Edge, WholeNetwork, chains_of, has_runs_of_groups, ordered, see_edges
 from dse.core.layer import Layer
-from dse.core.whole_network import WholeNetwork
 from dse.support.errors import InputError, shorten, unknown
 from dse.support.validation import INT64_MAX
 

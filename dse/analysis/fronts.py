@@ -1,7 +1,7 @@
 """Several objectives in a study: what a run's front lacks of the exact one stands for its loss.
 
 The loss of a run after so many samples is 1 plus the share of the exact front's hypervolume that is missing
-(`dse.optimum.front_regret` says of what): 1 has the whole front, 2 has nothing that counts. Where no front is
+(`dse.optimum.front` says of what): 1 has the whole front, 2 has nothing that counts. Where no front is
 proven, that of all that the campaign has found takes its place, and 1 is the best known.
 """
 
@@ -17,7 +17,7 @@ import numpy as np
 from dse.analysis.reduction import NamedTriple, problem_of
 from dse.campaign.summary import STEPS, Summary
 from dse.core.objective import several
-from dse.optimum.front_regret import BEYOND
+from dse.optimum.front import BEYOND
 from dse.search.fronts import hypervolume, nondominated, volumes
 from dse.support.arrays import FloatArray
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dse.campaign.changes import only_grown
+from dse.campaign.config import only_grown
 from dse.campaign.stored import check_record
 from dse.campaign.summary import Summary, progress
 from dse.core.domains import problem_from_identity

@@ -39,11 +39,9 @@ class Executor(Protocol):
 
     def submit(self, function: Callable[[Task], Outcome], task: Task, /) -> Future[Outcome]:
         """Have `function(task)` run."""
-        ...
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """End. With `cancel_futures` the campaign ends early: running tasks stop at their next sample."""
-        ...
 
 
 MakeExecutor = Callable[[int], Executor | RemoteExecutor]

@@ -14,8 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from dse.campaign.changes import changes, only_grown
-from dse.campaign.config import Campaign, NamedCell
+from dse.campaign.config import Campaign, NamedCell, changes, only_grown
 from dse.campaign.curves import CURVES, Curves
 from dse.campaign.ledger import DONE, Row
 from dse.campaign.worker import journal_path, record_path

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from dse.campaign.changes import changes
+from dse.campaign.config import changes
 from dse.campaign.copies import Expected, Findings, merge_journals, sound_record
 from dse.campaign.curves import CURVES, Curves, open_curves, write_curves
 from dse.campaign.ledger import DONE, LEDGER, Ledger, Row, read_ledger

@@ -20,11 +20,11 @@ from dse.campaign.showing import read_showing
 from dse.campaign.stored import MAX_CELLS, MAX_SEEDS
 from dse.core.cost_models import DEFAULT_COST_MODEL, class_of_spec, cost_model, model_with, other_model
 from dse.core.domains import load_hardware, make_problem, read_space
+from dse.core.edges import WholeNetwork
 from dse.core.layer import Layer
 from dse.core.names import is_network_file, split_name
 from dse.core.objective import canonical_objective, several
 from dse.core.problem import AnyProblem
-from dse.core.whole_network import WholeNetwork
 from dse.search.run import MAX_SAMPLES
 from dse.search.searcher import make_searcher, searcher_class
 from dse.search.start import OWN, RANDOM, TEMPLATES, random_settings

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import platform
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
@@ -15,7 +16,6 @@ from dse.campaign.config import Campaign, NamedCell, Shard
 from dse.campaign.curves import CURVES, Curves, open_curves, write_curves
 from dse.campaign.extension import Extension
 from dse.campaign.ledger import DONE, FAILED, LEDGER, Ledger
-from dse.campaign.machine import this_machine
 from dse.campaign.reference import optimum_figures, template_figures
 from dse.campaign.summary import Summary
 from dse.campaign.worker import JOURNALS, RECORDS, journal_path, record_path
@@ -255,3 +255,24 @@ class Store:
 
     def _changed(self, key: str, fingerprint: str) -> bool:
         return key not in self.cells or self.cells[key].cell.fingerprint != fingerprint
+
+
+def this_machine() -> dict[str, str | int]:
+    """This machine: processor, cores that this process may use, memory in GiB, system and Python."""
+    return {
+        "processor": _processor(),
+        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
+        "memory_gib": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30),
+        "system": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+    }
+
+
+def _processor() -> str:
+    """The processor's name as Linux gives it, elsewhere its architecture."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        lines = []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()

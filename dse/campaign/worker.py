@@ -6,8 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from dse.campaign.changes import only_grown
-from dse.campaign.config import NamedCell
+from dse.campaign.config import NamedCell, only_grown
 from dse.campaign.summary import Summary, summarise
 from dse.search.abilities import abilities_of
 from dse.search.journal import Journal

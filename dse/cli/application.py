@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import tomllib
 from functools import cache
 from importlib.metadata import EntryPoints
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 import dse
 from dse.cli import commands
-from dse.cli.examples import add_examples
 from dse.support.errors import InputError, one_line
 from dse.support.plugins import entry_named, installed, load_entry, names_of
 
 GROUP = "dse.commands"
 """The entry-point group under which any installed package offers commands: functions as typer takes them."""
+_SETTINGS = {"help_option_names": ["-h", "--help"]}
 
 
 @cache
@@ -64,9 +66,6 @@ def _loaded(name: str, entries: EntryPoints) -> Any:
         return broken
 
 
-_SETTINGS = {"help_option_names": ["-h", "--help"]}
-
-
 def _print_version(wanted: bool) -> None:
     if wanted:
         print(f"dse {dse.__version__}")
@@ -79,3 +78,19 @@ def _dse(
     ] = False,
 ) -> None:
     """Search mappings of DNN layers onto spatial accelerators, under one sample budget."""
+
+
+@cache
+def examples() -> dict[str, list[str]]:
+    """The examples by command, as in `bench cost`; the program's own by an empty text."""
+    return tomllib.loads(Path(__file__).with_name("examples.toml").read_text(encoding="utf-8"))
+
+
+def add_examples(application: Any) -> None:
+    """Have every command's help end with its examples; those of packages that are gone are left out."""
+    for path, lines in examples().items():
+        command = application
+        for name in path.split():
+            command = command and command.commands.get(name)
+        if command is not None:
+            command.epilog = "\n".join(["Examples:", *lines])

@@ -99,8 +99,7 @@ def show_found(console: Console, result: Result, layer: str, accelerator: str) -
 
 def _missing(result: Result) -> str:
     """How much the found front lacks of the exact one, if that is known within a few seconds."""
-    from dse.optimum.front import certify_front
-    from dse.optimum.front_regret import regret
+    from dse.optimum.front import certify_front, regret
 
     problem = result.cell.problem
     try:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from dse.core.layer import Layer
 from dse.core.model_settings import ModelSettings
 from dse.core.roofline import Roofline
 from dse.support.errors import InputError
+
+if TYPE_CHECKING:
+    from dse.core.problem import AnyProblem, Designs
 
 
 @dataclass(frozen=True)
@@ -83,7 +86,7 @@ class AnyCostModel:
     """The module with `checks`, a `dse.core.proofs.Claims`, in code that shares nothing with its proofs;
     empty where a certificate claims no more than that its best design costs what it does."""
     bench_module: ClassVar[str] = ""
-    """The module with `others`, a `dse.core.speed.Others`, that `dse bench cost` compares speeds with."""
+    """The module with `others`, an `Others`, that `dse bench cost` compares speeds with."""
     residence_module: ClassVar[str] = ""
     """The module with `RESIDENCE`, a `dse.core.residence.Residence`: what tensors that stay on chip mean to
     its problems. Empty where chains are not known."""
@@ -120,3 +123,34 @@ class AnyCostModel:
 
     def trust(self) -> None:
         """It has priced some mappings of a search already: what fails from now on is the mappings' fault."""
+
+
+@dataclass(frozen=True)
+class Other:
+    """Another implementation of a cost model's figures: `price` prices `count` designs, one at a time.
+
+    There are so many that it takes seconds, not minutes.
+    """
+
+    count: int
+    price: Callable[[], object]
+
+
+@dataclass(frozen=True)
+class Timed:
+    """Designs that are ready to be priced: `price` does it on one of the `threads`, a number of them.
+
+    `single` prices the design at a place alone. `others` are other implementations, by name.
+    """
+
+    price: Callable[[int], object]
+    single: Callable[[int], object]
+    threads: tuple[int, ...] = (1, 2)
+    others: Mapping[str, Other] = field(default_factory=dict)
+
+
+class Others(Protocol):
+    """The `bench_module` of a cost model."""
+
+    def others(self, problem: AnyProblem, designs: Designs) -> Mapping[str, Other]:
+        """Other implementations, made ready to price the first of some designs."""

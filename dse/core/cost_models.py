@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from dse.core.cost_model import AnyCostModel
-from dse.core.function_names import names_function
 from dse.core.model_settings import ModelSettings
+from dse.core.names import names_function
 from dse.core.objective import objective_named
 from dse.support.errors import InputError, shorten, unknown
 from dse.support.plugins import entry_named, load_entry, names_of, origins

@@ -9,15 +9,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
-from dse.core.cost_model import AnyCostModel
+from dse.core.cost_model import AnyCostModel, Timed
 from dse.core.cost_models import DEFAULT_COST_MODEL, class_of_spec
+from dse.core.edges import WholeNetwork, layer_from_dict
 from dse.core.hardware import parse_hardware
 from dse.core.hardware_figures import HardwareFigures
 from dse.core.layer import Layer
 from dse.core.problem import AnyProblem, Hardware
 from dse.core.proofs import Prover
-from dse.core.speed import Timed
-from dse.core.whole_network import WholeNetwork, layer_from_dict
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError
 from dse.support.plugins import entry_named, load_entry, names_of
@@ -72,42 +71,33 @@ class Domain(Protocol):
         area_budget: float | None,
     ) -> AnyProblem:
         """The problem of a layer on hardware of the domain. InputError for what does not go together."""
-        ...
 
     def load_hardware(self, name: str, cost_model: str | AnyCostModel) -> Hardware:
         """The hardware that a name stands for, a preset or a file, under a cost model of the domain."""
-        ...
 
     def hardware_from_dict(self, data: Any) -> Hardware:
         """The hardware in plain data; InputError where it is not right."""
-        ...
 
     def hardware(self) -> list[dict[str, Any]]:
         """The presets: `name`, `sentence`, and whatever else there is to say of each."""
-        ...
 
     def read_space(self, given: Any, hardware: Mapping[str, Any], where: str) -> Any:
         """What `make_problem` takes as `space`: a name or a table, and figures of the hardware besides.
 
         `where` names the space in messages.
         """
-        ...
 
     def parse_fixed(self, texts: Iterable[str], space: Any) -> dict[str, Any]:
         """What texts such as `outer.parallel=K` fix of a space."""
-        ...
 
     def price_cases(self, model: str, path: str, *, detail: bool) -> list[dict[str, Any]]:
         """The results of the cases in a file of JSON lines, as plain data in their order."""
-        ...
 
     def timed(self, problem: Any, genes: IntArray) -> Timed:
         """What prices the designs of some points on a number of threads, for `dse bench cost`."""
-        ...
 
     def prover(self, problem: Any) -> Prover:
         """What proves the problem's optimum; InputError where its cost model brings nothing to proofs."""
-        ...
 
 
 def domains() -> tuple[str, ...]:

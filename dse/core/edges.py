@@ -1,14 +1,15 @@
-"""Which layer reads what another one makes, and the chains that layers are in."""
+"""Which layer reads what another one makes, and the chains that layers are in; whole networks."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import gcd
 from typing import Any
 
 from dse.core.layer import Layer
 from dse.support.errors import InputError, unknown
+from dse.support.validation import table
 
 INPUT, WEIGHT, BESIDE = "I", "W", ""
 OUTPUT = "O"
@@ -146,3 +147,52 @@ def chains_of(
             others = tuple((name, why) for name, why in also_read if name in names)
             found.append(Chain(tuple(inside), read, each, others))
     return tuple(found)
+
+
+@dataclass(frozen=True)
+class WholeNetwork:
+    """Layers with their repeats, in the place of a layer."""
+
+    name: str
+    layers: tuple[Layer, ...]
+    edges: tuple[Edge, ...] = ()
+    """Which of them reads what another makes, of a chain: its layers are in running order."""
+    also_read: tuple[tuple[str, str], ...] = ()
+    """Whose output something else reads too, and what that is: see dse.core.edges.Chain."""
+
+    repeats = 1
+    """Of the whole: those of the layers are theirs."""
+
+    def __str__(self) -> str:
+        return f"{len(self.layers):,} {'layers in a chain' if self.edges else 'distinct layers'}"
+
+    @property
+    def macs(self) -> int:
+        """Multiply-accumulates of one run, repeats included."""
+        return sum(layer.macs * layer.repeats for layer in self.layers)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The layers as plain data; names are of no figure, but for edges."""
+        layers = [layer.to_dict() | {"repeats": layer.repeats} for layer in self.layers]
+        if not self.edges:
+            return {"layers": layers}
+        named = [one | {"name": layer.name} for one, layer in zip(layers, self.layers, strict=True)]
+        found = {"layers": named, "edges": [edge.to_list() for edge in self.edges]}
+        return found | ({"also_read": [list(one) for one in self.also_read]} if self.also_read else {})
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> WholeNetwork:
+        """The network in the plain data of `to_dict`."""
+        layers = data["layers"]
+        if not isinstance(layers, list) or not layers:
+            raise InputError("network: it has no layers")
+        found = (Layer.from_dict(one, f"network: layers[{place}]") for place, one in enumerate(layers))
+        edges = (Edge.from_list(edge) for edge in data.get("edges", ()))
+        others = tuple((str(name), str(why)) for name, why in data.get("also_read", ()))
+        return cls(str(data.get("name", "network")), tuple(found), tuple(edges), others)
+
+
+def layer_from_dict(data: object) -> Any:
+    """What a problem has for its layer, in plain data: a Layer, or a WholeNetwork."""
+    entry = table(data, "layer")
+    return WholeNetwork.from_dict(entry) if "layers" in entry else Layer.from_dict(entry)

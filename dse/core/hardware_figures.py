@@ -41,22 +41,17 @@ class HardwareFigures(Protocol):
 
     def figures(self, hardware: Any, model: AnyCostModel) -> Mapping[str, HardwareFigure]:
         """The figures of hardware under a cost model, by names such as `l1_size` and `levels.Buffer.size`."""
-        ...
 
     def formulas(self, model: AnyCostModel, word_bits: int) -> Mapping[str, Mapping[str, str]]:
         """Known formulas of `area_mm2` and `leakage_mw`, by name, in the names of figures."""
-        ...
 
     def with_figures(
         self, hardware: Any, model: AnyCostModel, values: Mapping[str, float], name: str
     ) -> tuple[Hardware, AnyCostModel]:
         """The hardware of that name with other figures, and the cost model that prices it."""
-        ...
 
     def price(self, problem: AnyProblem, mappings: Sequence[Any]) -> Evaluations:
         """What mappings cost on the hardware of a problem, in its space or not."""
-        ...
 
     def needs(self, problem: AnyProblem, mapping: Any) -> Mapping[str, int]:
         """What a mapping needs of each capacity."""
-        ...

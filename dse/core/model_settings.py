@@ -15,6 +15,10 @@ from typing import Any, ClassVar, Self
 from dse.support.errors import InputError, shorten
 from dse.support.schema import Schema, read
 from dse.support.toml import read_toml, toml_value
+from dse.support.validation import positive_number
+
+RANGE = (1e-30, 1e30)
+"""Least and greatest constant: beyond them, figures would leave the range of a float."""
 
 
 @dataclass(frozen=True)
@@ -76,3 +80,19 @@ class ModelSettings(Schema):
     def required(cls) -> list[str]:
         """The settings that have no default."""
         return [item.name for item in fields(cls) if item.default is MISSING]
+
+
+@dataclass(frozen=True)
+class ModelConstants(ModelSettings):
+    """A model subclasses it with a field a constant, each a float with a default."""
+
+    label: ClassVar[str] = "constants"
+
+    def __post_init__(self) -> None:
+        for item in fields(self):
+            number = positive_number(getattr(self, item.name), f"constants: {item.name}")
+            if not RANGE[0] <= number <= RANGE[1]:
+                raise InputError(
+                    f"constants: {item.name} must be from {RANGE[0]:g} to {RANGE[1]:g}, got {shorten(number)}"
+                )
+            object.__setattr__(self, item.name, number)

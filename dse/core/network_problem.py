@@ -6,24 +6,22 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from dse.core.cost_model import AnyCostModel, Detail
-from dse.core.evaluation import Evaluation
+from dse.core.cost_model import AnyCostModel, Detail, Timed
+from dse.core.evaluation import Evaluation, Explanation
 from dse.core.evaluations import Evaluations
-from dse.core.explanation import Explanation
-from dse.core.speed import Timed
+from dse.core.problem import SharedMembers
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError
 from dse.support.files import read_text
-from dse.support.hashing import digest
 from dse.support.strict_json import parse
 
 
 @dataclass(frozen=True)
-class NetworkProblem(ABC):
+class NetworkProblem(SharedMembers, ABC):
     """A network x hardware x an objective: members are as in `dse.core.problem.AnyProblem`.
 
     `designs` is the class of many designs, with their `genes`.
@@ -39,10 +37,6 @@ class NetworkProblem(ABC):
     shows_detail: ClassVar[bool] = False
     naming: ClassVar[str] = ""
     opened: ClassVar[tuple[str, Mapping[str, Sequence[float]]]] = ("default", {})
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        # What is kept ready is made again in the other process.
-        return type(self), (self.layer, self.accelerator, self.objective)
 
     @property
     @abstractmethod
@@ -71,11 +65,6 @@ class NetworkProblem(ABC):
         """Why the design is not feasible."""
 
     @property
-    def model_spec(self) -> str:
-        """The cost model in words."""
-        return self.model.spec
-
-    @property
     def options(self) -> dict[str, Any]:
         """What shapes the space."""
         return {"tiles": "factors", "fixed": {}}
@@ -90,15 +79,6 @@ class NetworkProblem(ABC):
             "objective": self.objective,
             "cost_model": self.model_spec,
         }
-
-    @property
-    def fingerprint(self) -> str:
-        """SHA-256 of the identity, in hex."""
-        return digest(self.identity)
-
-    def with_changes(self, **changes: Any) -> Self:
-        """The problem with another objective."""
-        return replace(self, **changes)
 
     def evaluate(self, mappings: Any) -> Evaluations:
         """What a design, or each of many, costs."""
@@ -167,13 +147,11 @@ class NetworkDomain:
             raise InputError(f"{self.noun} has perfect factors, no area_budget, and nothing is fixed")
 
     def read_space(self, given: Any, hardware: Mapping[str, Any], where: str) -> Any:
-        """See Domain."""
         if given != "default" or hardware:
             raise InputError(f"{where}: {self.noun} has one space, 'default', and no [hardware] beside it")
         return given
 
     def parse_fixed(self, texts: Iterable[str], space: Any) -> dict[str, Any]:
-        """See Domain."""
         if list(texts):
             raise InputError(f"nothing of {self.noun} can be fixed")
         return {}
@@ -183,5 +161,4 @@ class NetworkDomain:
         raise InputError(f"cases are of layers: cost model {self.name!r} prices networks")
 
     def timed(self, problem: Any, genes: IntArray) -> Timed:
-        """See Domain."""
         return Timed(lambda threads: problem.price(genes), lambda at: problem.price(genes[at : at + 1]), (1,))

@@ -15,10 +15,9 @@ import numpy as np
 
 from dse.core.certificate import Certificate
 from dse.core.clock import Clock
-from dse.core.cost_model import AnyCostModel
+from dse.core.cost_model import AnyCostModel, Other, Others
 from dse.core.cost_models import cost_model_class, models_with
 from dse.core.problem import AnyProblem, Designs
-from dse.core.speed import Other, Others
 from dse.support.errors import InputError, format_exception
 
 
@@ -38,7 +37,6 @@ class Claims(Protocol):
         self, problem: AnyProblem, certificate: Certificate, rng: np.random.Generator
     ) -> tuple[Check, ...]:
         """Check what only this model's certificates claim."""
-        ...
 
 
 class Prover(Protocol):
@@ -47,25 +45,20 @@ class Prover(Protocol):
     @property
     def groups(self) -> str:
         """What the solver's groups are choices of, in words."""
-        ...
 
     @property
     def floor_only(self) -> bool:
         """Whether a floor is all that can be said of the problem: found within seconds, and never kept."""
-        ...
 
     @property
     def breaks_ties(self) -> bool:
         """Whether of mappings with the least loss the solver finds that of least other figure."""
-        ...
 
     def refuse(self) -> None:
         """InputError unless the optimum of the problem can be proven, or its floor is known."""
-        ...
 
     def solve(self, clock: Clock, known: Certificate | None) -> Certificate:
         """Prove what can be proven in the time of `clock`, from what an earlier run left, if any."""
-        ...
 
 
 def proven_models() -> tuple[str, ...]:

@@ -72,19 +72,15 @@ class SharedTiles(Protocol):
 
     def demands(self, problem: AnyProblem, mapping: object) -> FloatArray:
         """Cycles that computing and each port of the hardware take, for a mapping: the longest counts."""
-        ...
 
     def rates(self, problem: AnyProblem) -> tuple[Rates, tuple[Rates, ...]]:
         """What words that move over the edge of the home cost at least: in J, and in s by each port."""
-        ...
 
     def first_visits(self, problem: AnyProblem) -> float:
         """No less than what a first sum costs less than one that comes back, in J a word of an output."""
-        ...
 
     def moved(self, problem: AnyProblem, tensor: str, words: int) -> tuple[float, FloatArray]:
         """Energy (nJ) and `demands` of moving words between the home and what is beyond it, once."""
-        ...
 
 
 class Residence(Protocol):
@@ -95,23 +91,18 @@ class Residence(Protocol):
 
     def home(self, problem: AnyProblem) -> Home | None:
         """Where inputs and outputs of layers can stay; None where no level keeps both."""
-        ...
 
     def sizes(self, problem: AnyProblem) -> Mapping[str, int]:
         """What each tensor of the problem's layer takes of the home: W, I, O."""
-        ...
 
     def problem(self, problem: AnyProblem, phase: Phase) -> AnyProblem | None:
         """The problem of a phase, of a layer of the same kind; None where the room is taken."""
-        ...
 
     def roomy(self, problem: AnyProblem) -> AnyProblem:
         """The problem where the home has no limit: of what a phase may do, nothing is left out."""
-        ...
 
     def placed(self, problem: AnyProblem, designs: Any) -> Any:
         """Designs of a layer, as they are where its phase's `problem` holds what it does and nothing else."""
-        ...
 
 
 def residence_of(model: AnyCostModel) -> Residence | None:

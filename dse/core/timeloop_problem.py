@@ -10,7 +10,7 @@ from typing import Any
 
 from dse.core.layer import Layer
 from dse.support.notes import with_note
-from dse.support.yaml_text import dump
+from dse.support.strict_yaml import dump
 
 NAMES = {"K": "M", "C": "C", "Y": "P", "X": "Q", "R": "R", "S": "S"}
 """How Timeloop's published problems call each dim."""

@@ -23,11 +23,16 @@ from dse.core.objective import parse_objectives
 from dse.core.problem import AnyProblem
 from dse.core.proofs import Check
 from dse.optimum import certify, verify
+from dse.search.fronts import feasible_values, hypervolume, volumes
+from dse.search.record import Record
+from dse.support.arrays import FloatArray
 from dse.support.errors import InputError
 
 if TYPE_CHECKING:
     from dse.core.clock import Now
 
+BEYOND = 1.1
+"""The reference point, as a factor of the worst of each figure on the exact front."""
 FIGURES = ("energy", "latency")
 LEAST_TIME = 0.01
 """Seconds of a proof that begins when the time is over: some bound is there all the same."""
@@ -253,3 +258,27 @@ def covered(points: Sequence[Incumbent], cycles: Any, energy: Any) -> Any:
     # The slowest point that is no slower takes the least energy of those.
     place = np.searchsorted(fast, cycles, side="right") - 1
     return cheap[place] <= energy
+
+
+def regret(front: Front, problem: AnyProblem, record: Record, after: Sequence[int]) -> FloatArray:
+    """The share of the exact front's hypervolume that a record lacks after so many samples, ascending.
+
+    Volumes are those of the figures' logarithms, so that a factor counts the same anywhere, up to a reference
+    point of 1.1 times the largest latency and energy of the exact front (Zitzler and Thiele, IEEE TEVC 1999;
+    Ishibuchi et al., Evolutionary Computation 2018; moocore).
+
+    1 where nothing is found that dominates the reference point, 0 where the whole front is found. InputError
+    where `front` is not proven, or not of the problem's objectives.
+    """
+    if front.status != OPTIMAL:
+        raise InputError(f"regret needs the exact front, and this one is {front.status}")
+    names = [one.name for one in parse_objectives(problem.objective)]
+    if sorted(names) != sorted(FIGURES):
+        raise InputError(f"regret is of latency and energy, got {problem.objective!r}")
+    pairs = [figures_of(problem, point)[:: 1 if names[0] == "latency" else -1] for point in front.points]
+    exact = np.log(np.array(pairs))
+    reference = exact.max(axis=0) + np.log(BEYOND)
+    samples, values = feasible_values(problem, record)
+    found = volumes(samples, np.log(values), reference, after)
+    # What is found again is priced to the same bits; sums of volumes may be rounded otherwise.
+    return np.maximum(1.0 - found / hypervolume(exact, reference), 0.0)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from dse.core.certificate import BOUNDED, INFEASIBLE, OPTIMAL, Certificate, Incumbent, gap_between, priced
 from dse.core.layer import in_all
@@ -15,13 +18,14 @@ from dse.core.problem import AnyProblem
 from dse.core.proofs import Check
 from dse.optimum import certify, verify
 from dse.optimum.network_time import NetworkTime
-from dse.optimum.side_by_side import SideBySide, side_by_side
 from dse.optimum.ties import settle_ties, verify_ties
 from dse.optimum.total import Total, has_total, least_total
 from dse.optimum.total_check import check_total
 from dse.search.network import MAPPINGS, NETWORK, layer_file, totals
 from dse.support.files import make_folder, write_json
+from dse.support.interrupts import prepare_process
 
+Answer = TypeVar("Answer")
 CERTIFICATES = "certificates"
 """The certificates in the folder of a network, beside the totals and the best mapping of each layer."""
 CERTIFICATE = "certificate.json"
@@ -260,3 +264,32 @@ def write_layer(entry: Mapping[str, Any], mapping: Path, certificate: Path) -> N
     write_json(certificate, entry)
     if entry["best"]:
         write_json(mapping, entry["best"]["mapping"])
+
+
+class SideBySide(Protocol):
+    """Calls a function with each of some arguments; answers come in their order."""
+
+    def __call__(
+        self, function: Callable[..., Answer], calls: Iterable[tuple[Any, ...]], /
+    ) -> Iterator[Answer]:
+        """The answers. In one process, the arguments of a call are made when the one before is done."""
+
+
+@contextmanager
+def side_by_side(workers: int) -> Iterator[SideBySide]:
+    """What calls functions in so many processes, or in this one."""
+    if workers == 1:
+        yield lambda function, calls: (function(*call) for call in calls)
+        return
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=prepare_process) as pool:
+
+        def call_all(function: Callable[..., Answer], calls: Iterable[tuple[Any, ...]]) -> Iterator[Answer]:
+            waiting = [pool.submit(function, *call) for call in calls]
+            try:
+                for one in waiting:
+                    yield one.result()
+            finally:
+                for one in waiting:
+                    one.cancel()
+
+        yield call_all

@@ -17,7 +17,6 @@ class Saveable(Protocol):
 
     def save(self, folder: Path, about: Mapping[str, Any]) -> None:
         """Write it there, with what is to be said `about` how it was learned, in plain data."""
-        ...
 
 
 Keep = Callable[[Callable[[], Saveable]], None]

@@ -45,7 +45,6 @@ class Searcher(Protocol):
         What is known when it begins, `evaluate.known`, is spent and need not be asked for: it may learn from
         that. It may end by letting BudgetExhausted pass. What was found is read from the record.
         """
-        ...
 
 
 class AskTell(Protocol):
@@ -53,11 +52,9 @@ class AskTell(Protocol):
 
     def ask(self) -> IntArray:
         """The next points to evaluate: (n, genes)."""
-        ...
 
     def tell(self, genes: IntArray, evaluations: Evaluations) -> None:
         """Learn from the evaluations of the points last asked for, or of those known before the first ask."""
-        ...
 
 
 def drive(strategy: AskTell, evaluate: Evaluator) -> None:

@@ -1,4 +1,6 @@
-"""YAML through PyYAML, an optional library, read strictly: plain data, bounded in size, depth and nodes.
+"""YAML through PyYAML, an optional library: written for other tools, and read strictly.
+
+What is read is plain data, bounded in size, depth and nodes.
 
 Plain data are tables whose keys are text, lists, text, numbers, true, false and null. A tag of the file's
 own, such as Timeloop's `!Component`, stands in its table under the key `!`, and is passed over elsewhere.
@@ -212,3 +214,28 @@ def _merge(into: dict[str, Any], value: Any, event: Any) -> None:
         for name, item in table.items():
             if name != TAG:
                 into.setdefault(name, item)
+
+
+class Tagged(dict[str, Any]):
+    """A table with a tag, such as `!Component`."""
+
+    def __init__(self, tag: str, **items: Any) -> None:
+        super().__init__(items)
+        self.tag = tag
+
+
+def dump(head: str, data: Mapping[str, Any] | list[Any]) -> str:
+    """Data as YAML, tables in their order, small ones on a line, below a comment."""
+    yaml = library()
+
+    class Dumper(yaml.SafeDumper):  # type: ignore[misc, name-defined]
+        def ignore_aliases(self, data: Any) -> bool:
+            return True
+
+    def tagged(dumper: Any, table: Tagged) -> Any:
+        return dumper.represent_mapping(table.tag, dict(table))
+
+    Dumper.add_representer(Tagged, tagged)
+    text: str = yaml.dump(data, Dumper=Dumper, sort_keys=False, default_flow_style=None, width=110)
+    comment = "".join(f"# {line}\n" for line in head.splitlines())
+    return comment + text

@@ -1,23 +1,32 @@
-"""The searcher that is being checked, and the runs of it that several rules look at."""
+"""The searcher that is being checked, and its runs: here, and in processes of their own."""
 
 from __future__ import annotations
 
 import contextlib
+import os
 import pickle
+import subprocess
+import sys
+import tempfile
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from dse.search.abilities import Abilities, abilities_of
 from dse.search.evaluator import SearchProblem
 from dse.search.searcher import Searcher
-from dse.testing.fresh import FreshRun, Surroundings
+from dse.support.numerics.cpu import other_cpu
 from dse.testing.landscapes import convolution
 from dse.testing.runs import OTHER_WORLD, WatchedRun, difference, run
 from dse.testing.verdict import Broken
 
+START_SECONDS = 60.0
+"""What a process may take beyond its search, to start and to import libraries."""
+
+_PROGRAM = f"import sys; from {__name__} import search; search(*sys.argv[1:])"
 REFERENCE = 1200
 """Samples of the runs that are compared with each other: enough for learners to begin to learn.
 
@@ -28,8 +37,6 @@ SHORT = 300
 MANY_THREADS = 3
 
 SAME_SEED, GLOBAL_RANDOM, REUSABLE = "same-seed", "global-random-ignored", "reusable"
-
-FRESH = (Surroundings(hash_seed=1, threads=1), Surroundings(hash_seed=2, threads=3, other_cpu=True))
 
 
 class Candidate:
@@ -139,3 +146,82 @@ def _pickled(searcher: Searcher) -> tuple[bytes | None, str]:
     except Exception as error:
         return None, f"{type(error).__name__}: {error}"
     return pickled, ""
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What differs between two processes that must draw the same record."""
+
+    hash_seed: int
+    threads: int
+    other_cpu: bool = False
+    """Whether numerical libraries are to compute as on another CPU."""
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """The environment variables of the process."""
+        known = {"PYTHONHASHSEED": str(self.hash_seed), "OMP_NUM_THREADS": str(self.threads)}
+        return known | (other_cpu() if self.other_cpu else {})
+
+    def __str__(self) -> str:
+        return ", ".join(f"{name}={value}" for name, value in self.variables.items())
+
+
+FRESH = (Surroundings(hash_seed=1, threads=1), Surroundings(hash_seed=2, threads=3, other_cpu=True))
+
+
+class FreshRun:
+    """A search that has been started in another process. Use it as a context manager: its process ends."""
+
+    def __init__(
+        self, pickled: bytes, budget: int, seed: int, surroundings: Surroundings, time_limit: float
+    ) -> None:
+        self.surroundings = surroundings
+        self._time_limit = time_limit
+        self._folder = tempfile.TemporaryDirectory()
+        task, self._result = Path(self._folder.name, "task"), Path(self._folder.name, "result")
+        task.write_bytes(pickle.dumps((pickled, budget, seed, time_limit)))
+        environment = {
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path),
+            **surroundings.variables,
+        }
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", _PROGRAM, str(task), str(self._result)],
+            env=environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+        )
+
+    def __enter__(self) -> FreshRun:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._process.poll() is None:
+            self._process.kill()
+        self._process.wait()
+        if self._process.stderr:
+            self._process.stderr.close()
+        self._folder.cleanup()
+
+    def result(self) -> WatchedRun | str:
+        """The run, or why there is none."""
+        try:
+            _, errors = self._process.communicate(timeout=self._time_limit + START_SECONDS)
+        except subprocess.TimeoutExpired:
+            return f"it had not ended after {self._time_limit + START_SECONDS:g} s"
+        if self._process.returncode:
+            lines = errors.strip().splitlines()
+            return f"exit code {self._process.returncode}: {lines[-1] if lines else 'no message'}"
+        ended: WatchedRun = pickle.loads(self._result.read_bytes())
+        return ended
+
+
+def search(task: str, result: str) -> None:
+    """What the process does: the search of the file `task`, its WatchedRun into the file `result`."""
+    pickled, budget, seed, time_limit = pickle.loads(Path(task).read_bytes())
+    searcher: Searcher = pickle.loads(pickled)
+    ended = run(searcher, convolution, budget, seed=seed, time_limit=time_limit)
+    Path(result).write_bytes(pickle.dumps(ended))

@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from dse.campaign.changes import changes
+from dse.campaign.config import changes
 from dse.campaign.curves import CURVES, read_curves
 from dse.campaign.executors import InProcess
 from dse.campaign.runner import CampaignResult

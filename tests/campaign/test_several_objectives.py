@@ -21,8 +21,7 @@ from dse.campaign.runner import run_campaign
 from dse.campaign.store import Store
 from dse.campaign.worker import RECORDS
 from dse.cli.commands.run import find_layers
-from dse.optimum.front import certify_front
-from dse.optimum.front_regret import regret
+from dse.optimum.front import certify_front, regret
 from dse.report.conclusions import conclude
 from dse.report.page.page import render
 from dse.report.plots import fronts_figure

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from dse.cli.examples import examples
+from dse.cli.application import examples
 from tests.cli.example_files import write_files
 
 DSE = [sys.executable, "-m", "dse"]

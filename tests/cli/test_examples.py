@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from dse.cli.application import build
-from dse.cli.examples import examples
+from dse.cli.application import build, examples
 from tests.cli.example_files import write_files
 from tests.conftest import Dse
 

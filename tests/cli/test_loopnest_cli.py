@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dse.cli.detail_view import bar
+from dse.cli.best_view import bar
 from dse.domains.clustered.accelerator import PRESETS
 from dse.domains.clustered.mapping import MappingBatch
 from dse.domains.clustered.problem import Problem

@@ -20,7 +20,7 @@ from dse.core.cost_models import (
     unit_of,
 )
 from dse.core.figures import CostBatch
-from dse.core.model_constants import ModelConstants
+from dse.core.model_settings import ModelConstants
 from dse.domains.clustered.accelerator import PRESETS
 from dse.domains.clustered.cost_model import CostModel
 from dse.domains.clustered.mapping import MappingBatch

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import pytest
 
-from dse.campaign.changes import changes
+from dse.campaign.config import changes
 from dse.domains.clustered.accelerator import PRESETS
 from dse.domains.clustered.problem import Problem
 from dse.search.abilities import abilities_of, current_settings, recorded_settings

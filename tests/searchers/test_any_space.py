@@ -14,8 +14,7 @@ from dse.search.evaluator import BudgetExhausted, Evaluator
 from dse.search.record import Record
 from dse.search.searcher import make_searcher, searchers
 from dse.support.arrays import FloatArray
-from dse.testing.toy_problem import ToyProblem
-from dse.testing.toy_space import HEIGHT, NAILS, ORDER, PAINT, WIDTH, WOOD
+from dse.testing.toy_problem import HEIGHT, NAILS, ORDER, PAINT, WIDTH, WOOD, ToyProblem
 from searchers.peers import PEERS
 from tests.searchers import team_cases
 

@@ -18,8 +18,8 @@ from dse.search.record import Record
 from dse.search.searcher import make_searcher
 from dse.support.errors import InputError
 from dse.testing import landscapes
-from dse.testing.toy_space import HEIGHT, ORDER, WIDTH, ToySpace
-from dse.testing.toy_space import ORDERS as TOY_ORDERS
+from dse.testing.toy_problem import HEIGHT, ORDER, WIDTH, ToySpace
+from dse.testing.toy_problem import ORDERS as TOY_ORDERS
 from searchers.gamma import PRESETS, Gamma, breed
 from searchers.gamma.operators import Operators
 from searchers.random import Random

@@ -12,7 +12,7 @@ from dse.search.evaluator import BudgetExhausted, Evaluator
 from dse.search.record import Record
 from dse.search.searcher import make_searcher
 from dse.support.errors import InputError
-from dse.testing.toy_space import ToySpace
+from dse.testing.toy_problem import ToySpace
 from searchers.generative import TAUGHT_SAMPLES
 from searchers.generative.mapper import PATH, known, read
 from searchers.generative.sequences import LENGTH, context, genes_of, has_sequences, tokens_of

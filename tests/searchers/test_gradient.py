@@ -13,7 +13,7 @@ from dse.search.evaluator import BudgetExhausted, Evaluator
 from dse.search.record import Record
 from dse.search.searcher import make_searcher
 from dse.support.errors import InputError
-from dse.testing.toy_space import ToySpace
+from dse.testing.toy_problem import ToySpace
 from searchers.gradient import OFFLINE_SAMPLES, nest
 from searchers.gradient.offline import PATH, taught
 from searchers.gradient.relaxation import _Descents, has_equations

@@ -13,8 +13,7 @@ import dse
 from dse.core.evaluations import Evaluations
 from dse.core.objective import parse_objectives
 from dse.core.problem import AnyProblem
-from dse.optimum.front import certify_front
-from dse.optimum.front_regret import regret
+from dse.optimum.front import certify_front, regret
 from dse.search.evaluator import Evaluator
 from dse.search.fronts import front_of, nondominated
 from dse.search.record import Record

@@ -19,7 +19,7 @@ from dse.domains.clustered.accelerator import PRESETS
 from dse.models import maestro
 from dse.models.maestro import kernel, reference
 from dse.testing import RULES, broken, candidate, check_searcher, landscapes
-from dse.testing.fresh import Surroundings
+from dse.testing.candidate import Surroundings
 from dse.testing.pricing import rows_priced
 from dse.testing.runs import WatchedRun, run
 from searchers.random import Random
@@ -108,7 +108,7 @@ def test_rows_are_counted_once_by_whatever_way_they_reach_a_model(way: Callable[
 def test_an_import_is_found_wherever_it_runs_and_not_where_it_is_for_types_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from dse.testing.imports import forbidden_imports
+    from dse.testing.conduct import forbidden_imports
 
     package = tmp_path / "plugin"
     package.mkdir()

@@ -225,8 +225,8 @@ def _certify_layer(
 ) -> None:
     from rich.console import Console
 
+    from dse.cli.best_view import with_breakdown
     from dse.cli.certify_view import show_layer
-    from dse.cli.detail_view import with_breakdown
     from dse.core.certificate import ProofInterrupted
     from dse.optimum.network import CERTIFICATE, certify_layer, describe_layer, write_layer
     from dse.search.api import MAPPING

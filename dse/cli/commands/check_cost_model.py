@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
+from dse.cli.commands.check import report_verdicts
 from dse.cli.completion import complete_model
 from dse.cli.options import Json
-from dse.cli.verdict_view import report_verdicts
 
 
 def command(

@@ -166,7 +166,7 @@ def _search_layer(
     *,
     detail: bool,
 ) -> None:
-    from dse.cli.detail_view import with_breakdown
+    from dse.cli.best_view import with_breakdown
     from dse.cli.search_view import Bar, show_layer
     from dse.core.cost_models import unit_of
     from dse.core.objective import several

@@ -214,7 +214,6 @@ class AcceleratorInBits(Accelerator):
 
     @property
     def figures(self) -> dict[str, Any]:
-        """See Accelerator."""
         return self.to_dict()
 
     def to_dict(self) -> dict[str, Any]:
@@ -224,18 +223,15 @@ class AcceleratorInBits(Accelerator):
         return figures | {"word_bits": self.word_bits, "bits": self.bits.to_dict()} | self._said_held
 
     def of_widths(self, widths: Widths) -> Accelerator:
-        """See Accelerator."""
         if not widths or widths.over(self.bits) == self.bits:
             return self
         return replace(Accelerator.from_dict(self.to_dict()), name=self.name).of_widths(widths)
 
     @property
     def tensor_bits(self) -> dict[str, int] | None:
-        """See Accelerator."""
         return self.bits.filled(self.word_bits)
 
     def in_elements(self, figure: str, value: int) -> int:
-        """See Accelerator."""
         return -(-value // self.word_bits) if figure in IN_WORDS else value
 
 

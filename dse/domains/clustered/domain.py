@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
+from dse.core.cost_model import Timed
 from dse.core.cost_models import cost_model, models_with
 from dse.core.layer import Layer
 from dse.core.proofs import others_of
-from dse.core.speed import Timed
 from dse.domains.clustered.accelerator import PRESETS, Accelerator, load_accelerator
 from dse.domains.clustered.cases import price_cases, read_cases
 from dse.domains.clustered.cost_model import CostModel
@@ -23,7 +23,7 @@ from dse.support.errors import InputError
 
 
 class Clustered:
-    """Mappings of two levels of a layer onto an accelerator whose PEs form clusters."""
+    """The Domain of mappings of two levels of a layer onto an accelerator whose PEs form clusters."""
 
     name = "clustered"
     hardware_kind = "accelerators"
@@ -50,23 +50,18 @@ class Clustered:
         space: Any,
         area_budget: float | None,
     ) -> Problem:
-        """See Domain."""
         return Problem(layer, hardware, objective, cost_model, tiles, fixed, space, area_budget)
 
     def load_hardware(self, name: str, cost_model: Any) -> Accelerator:
-        """See Domain."""
         return load_accelerator(name)
 
     def hardware_from_dict(self, data: Any) -> Accelerator:
-        """See Domain."""
         return Accelerator.from_dict(data)
 
     def hardware(self) -> list[dict[str, Any]]:
-        """See Domain."""
         return [{"name": name, **one.to_dict(), "sentence": one.summary} for name, one in PRESETS.items()]
 
     def read_space(self, given: Any, hardware: Mapping[str, Any], where: str) -> Parts:
-        """See Domain."""
         return with_hardware(read_parts(given, where), hardware)
 
     def parse_fixed(self, texts: Iterable[str], space: Any) -> dict[str, Any]:
@@ -74,7 +69,6 @@ class Clustered:
         return dict(parse_fixed(texts, read_parts(space)))
 
     def price_cases(self, model: str, path: str, *, detail: bool) -> list[dict[str, Any]]:
-        """See Domain."""
         made = cost_model(model)
         if detail:
             raise InputError(f"--detail is of cases on machines of levels, not of cost model {model!r}")
@@ -103,5 +97,4 @@ class Clustered:
         )
 
     def prover(self, problem: Problem) -> ClusteredProver:
-        """See Domain."""
         return ClusteredProver(problem)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dse.core.explanation import Change, Explanation
+from dse.core.evaluation import Change, Explanation
 from dse.core.limits import AT_MOST
 from dse.core.reasons import Reason
 from dse.domains.clustered.accelerator import Accelerator

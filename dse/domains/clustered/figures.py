@@ -10,7 +10,7 @@ from dse.core.cost_model import AnyCostModel
 from dse.core.cost_models import with_settings
 from dse.core.evaluations import Evaluations
 from dse.core.hardware_figures import CAPACITY, ENERGY, HALF, RATE, STRUCTURE, TWICE, HardwareFigure
-from dse.core.model_constants import RANGE, ModelConstants
+from dse.core.model_settings import RANGE, ModelConstants
 from dse.domains.clustered.accelerator import CLOCK_GHZ, MACHINE_FIGURES, MAX_FIGURE, MAX_PES, Accelerator
 from dse.domains.clustered.area import (
     L1_BANK,
@@ -32,10 +32,9 @@ DATE 2022."""
 
 
 class ClusteredFigures:
-    """The figures of an Accelerator and, as `constants.l2_pj`, energies of the cost model."""
+    """HardwareFigures: those of an Accelerator and, as `constants.l2_pj`, energies of the cost model."""
 
     def figures(self, hardware: Accelerator, model: AnyCostModel) -> Mapping[str, HardwareFigure]:
-        """See HardwareFigures."""
         found = {}
         for name in MACHINE_FIGURES:
             kind = CAPACITY if name in SIZES else STRUCTURE
@@ -75,7 +74,6 @@ class ClusteredFigures:
     def with_figures(
         self, hardware: Accelerator, model: AnyCostModel, values: Mapping[str, float], name: str
     ) -> tuple[Accelerator, AnyCostModel]:
-        """See HardwareFigures."""
         own: dict[str, Any] = {
             key: value if key == "clock_ghz" else int(value)
             for key, value in values.items()
@@ -92,12 +90,10 @@ class ClusteredFigures:
         return replace(hardware, name=name, **own), model
 
     def price(self, problem: Any, mappings: Sequence[Any]) -> Evaluations:
-        """See HardwareFigures."""
         found: Evaluations = problem.evaluate(MappingBatch.of(list(mappings)))
         return found
 
     def needs(self, problem: Any, mapping: Any) -> Mapping[str, int]:
-        """See HardwareFigures."""
         priced, machine = problem.evaluate(mapping), problem.accelerator
         return {name: machine.in_elements(name, int(getattr(priced, name)[0])) for name in SIZES}
 

@@ -25,8 +25,8 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from dse.core.dim_names import dim_names, naming_line
 from dse.core.layer import DIMS, TENSORS, Layer
+from dse.core.names import dim_names, naming_line
 from dse.domains.clustered.accelerator import UNLIMITED, Accelerator
 from dse.domains.clustered.cost_model import CostModel
 from dse.domains.clustered.mapping import Level, Mapping

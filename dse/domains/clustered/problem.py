@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from collections.abc import Mapping as Table
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -13,12 +13,13 @@ import numpy as np
 
 from dse.core.cost_model import Detail
 from dse.core.cost_models import DEFAULT_COST_MODEL, cost_model, cost_models
-from dse.core.dim_names import naming_line
 from dse.core.evaluations import Criteria, Evaluations
 from dse.core.figures import BUFFERS, CostBatch
 from dse.core.layer import Layer
 from dse.core.limits import read_limits, words_of
+from dse.core.names import naming_line
 from dse.core.objective import canonical_objective, objectives_under, parse_objectives
+from dse.core.problem import SharedMembers
 from dse.domains.clustered.accelerator import Accelerator, figure_column
 from dse.domains.clustered.adapter import adapted
 from dse.domains.clustered.cases import case_line
@@ -31,17 +32,15 @@ from dse.domains.clustered.templates import TEMPLATES
 from dse.domains.clustered.widths import as_counted, in_elements, refuse_unpriced
 from dse.support.arrays import FloatArray, IntArray
 from dse.support.errors import InputError, shorten, unknown
-from dse.support.hashing import digest
 from dse.support.validation import positive_number
 
 if TYPE_CHECKING:
-    from dse.core.evaluation import Evaluation
-    from dse.core.explanation import Explanation
+    from dse.core.evaluation import Evaluation, Explanation
     from dse.domains.clustered.feasibility import FeasibilityRules
 
 
 @dataclass(frozen=True)
-class Problem:
+class Problem(SharedMembers):
     """A layer x an accelerator x a mapping space x an objective x a cost model.
 
     `space`, `tiles` and `fixed` shape the space (see MappingSpace). `cost_model` is a model in words (see
@@ -83,10 +82,6 @@ class Problem:
             if self.model.units.get("area") not in MM2:
                 raise InputError(f"cost model {self.model.name!r} does not say what its areas are in mm2")
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        # What is derived (the space, compiled functions) is made again in the other process.
-        return Problem, tuple(getattr(self, item.name) for item in fields(self))
-
     @property
     def parts(self) -> Parts:
         """What the space is put together from."""
@@ -120,10 +115,6 @@ class Problem:
         """
         batch = MappingBatch.of([mappings]) if isinstance(mappings, Mapping) else mappings
         return (self if batch.machines is not None else self._on_nearest)._priced(batch)
-
-    def with_changes(self, **changes: Any) -> Problem:
-        """The problem with other fields: another objective, cost model or tiles."""
-        return replace(self, **changes)
 
     def on_machine_of(self, genes: Sequence[int] | IntArray) -> Problem:
         """The problem on the accelerator that one of its points (genes,) is for.
@@ -190,9 +181,9 @@ class Problem:
 
     def notations(self, mapping: Mapping) -> dict[str, str]:
         """The mapping in the notations of other programs, by their names."""
-        from dse.domains.clustered.formats import maestro
+        from dse.domains.clustered.formats import dataflow_text
 
-        return {"maestro": next(iter(maestro.write(self.layer, self.accelerator, mapping).values()))}
+        return {"maestro": next(iter(dataflow_text.write(self.layer, self.accelerator, mapping).values()))}
 
     @property
     def naming(self) -> str:
@@ -249,11 +240,6 @@ class Problem:
         """What the mapping's figures are made of; None if it is not valid or the model does not say."""
         return self.model.detail(self.layer, self.accelerator, mapping) if self.model.explains else None
 
-    @property
-    def model_spec(self) -> str:
-        """The cost model in words, with the settings that were replaced (see `cost_model`)."""
-        return self.model.spec
-
     @cached_property
     def identity(self) -> dict[str, Any]:
         """All that defines the problem, as plain data. Layers count by their loops, not by their names."""
@@ -268,11 +254,6 @@ class Problem:
             **({} if self.area_budget is None else {"area_budget": self.area_budget}),
             **({"limits": list(self.limits)} if self.limits else {}),
         }
-
-    @property
-    def fingerprint(self) -> str:
-        """SHA-256 of the identity, in hex."""
-        return digest(self.identity)
 
     def _priced(self, batch: MappingBatch) -> Evaluations:
         return self.judged(batch, self.price_rows(batch.rows, batch.machines))

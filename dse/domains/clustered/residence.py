@@ -18,7 +18,6 @@ class ClusteredResidence:
     tiles = None
 
     def home(self, problem: Any) -> Home:
-        """See Residence."""
         machine: Accelerator = problem.accelerator
         return Home("L2", machine.l2_size, machine.unit)
 
@@ -36,7 +35,6 @@ class ClusteredResidence:
         return {name: count * bits.get(name, 1) for name, count in elements.items()}
 
     def problem(self, problem: Any, phase: Phase) -> Problem | None:
-        """See Residence."""
         machine: Accelerator = problem.accelerator
         left = machine.l2_size - phase.taken
         if left < 0 or phase.returned:
@@ -47,7 +45,6 @@ class ClusteredResidence:
         return changed
 
     def roomy(self, problem: Any) -> Problem:
-        """See Residence."""
         machine = replace(problem.accelerator, l2_size=UNLIMITED)
         found: Problem = problem.with_changes(accelerator=machine)
         return found

@@ -55,7 +55,6 @@ class Template(Protocol):
 
     def __call__(self, layer: Layer, accelerator: Accelerator, *, output_halo: bool = True) -> Mapping:
         """The mapping."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 
 from dse.core.certificate import Certificate
 from dse.core.clock import Clock
+from dse.core.cost_model import Timed
 from dse.core.cost_models import cost_model, cost_model_class, cost_models
 from dse.core.layer import Layer
 from dse.core.objective import refuse_several
 from dse.core.proofs import others_of, proof_module
-from dse.core.speed import Timed
 from dse.domains.levels.architecture import machine_as_written
 from dse.domains.levels.cost_model import LevelsCostModel
 from dse.domains.levels.figures import LevelsFigures
@@ -24,7 +24,7 @@ from dse.support.errors import InputError, shorten
 
 
 class Levels:
-    """Mappings of a layer onto a machine of any number of levels."""
+    """The Domain of mappings of a layer onto a machine of any number of levels."""
 
     name = "levels"
     hardware_kind = "machines"
@@ -55,15 +55,12 @@ class Levels:
         space: Any,
         area_budget: float | None,
     ) -> MachineProblem:
-        """See Domain."""
         return MachineProblem(layer, hardware, objective, cost_model, tiles, fixed, space, area_budget)
 
     def load_hardware(self, name: str, cost_model: Any) -> Machine:
-        """See Domain."""
         return _model(cost_model).load_machine(name)
 
     def hardware_from_dict(self, data: Any) -> Machine:
-        """See Domain."""
         if not (isinstance(data, dict) and "levels" in data):
             raise InputError("accelerator: it has no levels, and the cost model is of machines that have")
         return machine_as_written(data, "machine")
@@ -95,7 +92,6 @@ class Levels:
         return fixed
 
     def price_cases(self, model: str, path: str, *, detail: bool) -> list[dict[str, Any]]:
-        """See Domain."""
         return _model(model).price_lines(case_lines(path), detail=detail)
 
     def timed(self, problem: MachineProblem, genes: IntArray) -> Timed:
@@ -116,12 +112,11 @@ class Levels:
         )
 
     def prover(self, problem: MachineProblem) -> MachineProver:
-        """See Domain."""
         return MachineProver(problem)
 
 
 class MachineProver:
-    """A cost model's proof module has `GROUP`, `refuse(problem)` and `solve(problem, clock, known)`."""
+    """A Prover: of a proof module with `GROUP`, `refuse(problem)` and `solve(problem, clock, known)`."""
 
     floor_only = False
     breaks_ties = False
@@ -131,16 +126,13 @@ class MachineProver:
 
     @property
     def groups(self) -> str:
-        """See Prover."""
         return str(self._module.GROUP)
 
     def refuse(self) -> None:
-        """See Prover."""
         refuse_several(self._problem.objective)
         self._module.refuse(self._problem)
 
     def solve(self, clock: Clock, known: Certificate | None) -> Certificate:
-        """See Prover."""
         found: Certificate = self._module.solve(self._problem, clock, known)
         return found
 

@@ -18,13 +18,13 @@ ACCESS, LEAK = "access_pj", "leak_pj"
 
 
 class LevelsFigures:
-    """`levels.NAME.size`, `fan_out`, `block`, `cluster`, bandwidths and energies, as in a machine's file.
+    """HardwareFigures: `levels.NAME.size` and the like, as in a machine's file.
 
-    `access_pj` is the energy of an access of any kind, and `word_bits` is for `"by size"` alone.
+    There are `fan_out`, `block`, `cluster`, bandwidths and energies. `access_pj` is the energy of an access
+    of any kind, and `word_bits` is for `"by size"` alone.
     """
 
     def figures(self, hardware: Machine, model: AnyCostModel) -> Mapping[str, HardwareFigure]:
-        """See HardwareFigures."""
         found = {
             "mac_pj": HardwareFigure(ENERGY, hardware.mac_pj, 0, MAX_PJ, step=HALF),
             "clock_ghz": HardwareFigure(STRUCTURE, hardware.clock_ghz, 1e-6, 1e6),
@@ -41,7 +41,6 @@ class LevelsFigures:
     def with_figures(
         self, hardware: Machine, model: AnyCostModel, values: Mapping[str, float], name: str
     ) -> tuple[Machine, AnyCostModel]:
-        """See HardwareFigures."""
         if hardware.stated:
             made, model = self.with_figures(hardware.stated, model, values, name)
             return made.of_widths(hardware.widths), model
@@ -54,12 +53,10 @@ class LevelsFigures:
         return replace(hardware, name=name, levels=tuple(levels), **own), model
 
     def price(self, problem: Any, mappings: Sequence[Any]) -> Evaluations:
-        """See HardwareFigures."""
         found: Evaluations = problem.price_rows(problem.space.layout.encode(list(mappings)))
         return found
 
     def needs(self, problem: Any, mapping: Any) -> Mapping[str, int]:
-        """See HardwareFigures."""
         words, _ = problem.space.measure(problem.space.layout.encode([mapping]))
         bits = problem.accelerator.stated is not None
         return {

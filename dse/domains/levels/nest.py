@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 
-from dse.core.dim_names import dim_names, naming_line
 from dse.core.layer import Layer
+from dse.core.names import dim_names, naming_line
 from dse.domains.levels.machine import Machine
 from dse.domains.levels.mapping import HierarchyMapping
 from dse.domains.levels.workload import DIM_NAMES, Workload

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os.path
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
@@ -13,15 +13,15 @@ import numpy as np
 
 from dse.core.cost_model import Detail
 from dse.core.cost_models import cost_model, cost_models
-from dse.core.dim_names import naming_line
-from dse.core.evaluation import Evaluation
+from dse.core.evaluation import Evaluation, Explanation
 from dse.core.evaluations import Criteria, Evaluations
-from dse.core.explanation import Explanation
 from dse.core.figures import CostBatch
 from dse.core.hardware import FIGURE_PREFIX
 from dse.core.layer import Layer
 from dse.core.limits import read_limits, words_of
+from dse.core.names import naming_line
 from dse.core.objective import canonical_objective, parse_objectives
+from dse.core.problem import SharedMembers
 from dse.core.reasons import Reason
 from dse.domains.levels.cases import machine_case
 from dse.domains.levels.cost_model import LevelsCostModel, PriceRows
@@ -39,7 +39,6 @@ from dse.domains.levels.space.space import HierarchySpace
 from dse.domains.levels.workload import DIM_NAMES
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError, shorten, unknown
-from dse.support.hashing import digest
 from dse.support.validation import keys
 
 AT_ONCE = 1024
@@ -47,7 +46,7 @@ AT_ONCE = 1024
 
 
 @dataclass(frozen=True)
-class MachineProblem:
+class MachineProblem(SharedMembers):
     """A layer x a machine of any number of levels x its mappings x an objective x a cost model.
 
     `accelerator` is the machine, `tiles` are factors, and `fixed` holds constraints: see
@@ -90,10 +89,6 @@ class MachineProblem:
         # The space and the model are made now, so that what is wrong with them is said now.
         _ = self.space, self.model
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        # What is derived (the space, compiled functions) is made again in the other process.
-        return MachineProblem, tuple(getattr(self, item.name) for item in fields(self))
-
     @cached_property
     def use(self) -> LevelsUse:
         """What the limits leave of the machine."""
@@ -117,11 +112,6 @@ class MachineProblem:
         return found
 
     @property
-    def model_spec(self) -> str:
-        """The cost model in words."""
-        return self.model.spec
-
-    @property
     def opened(self) -> tuple[str, Mapping[str, Sequence[float]]]:
         """There is one space, and the figures of the machine that are open besides."""
         return "default", self.parts.figures
@@ -137,11 +127,6 @@ class MachineProblem:
         parts = {"parts": self.parts.to_dict()} if self.parts.choices else {}
         limits = {"limits": list(self.limits)} if self.limits else {}
         return {"tiles": self.tiles, "fixed": dict(self.fixed), **parts, **limits}
-
-    @property
-    def fingerprint(self) -> str:
-        """SHA-256 of the identity, in hex."""
-        return digest(self.identity)
 
     @property
     def naming(self) -> str:
@@ -177,13 +162,13 @@ class MachineProblem:
 
     def explain(self, mapping: HierarchyMapping) -> str:
         """Why the mapping is not feasible, with figures, or "feasible"."""
-        from dse.domains.levels.evaluation import explain
+        from dse.domains.levels.judging import explain
 
         return explain(self, mapping)
 
     def judge(self, mapping: HierarchyMapping) -> Evaluation:
-        """The mapping judged in full, by every objective (see `dse.domains.levels.evaluation`)."""
-        from dse.domains.levels.evaluation import evaluate
+        """The mapping judged in full, by every objective (see `dse.domains.levels.judging`)."""
+        from dse.domains.levels.judging import evaluate
 
         return evaluate(self, mapping)
 
@@ -221,13 +206,9 @@ class MachineProblem:
             "--mapping says what does not fit, and dse certify whether anything does"
         )
 
-    def with_changes(self, **changes: Any) -> MachineProblem:
-        """The problem with other fields: another objective, cost model or tiles."""
-        return replace(self, **changes)
-
     def find_mapping(self, name: str) -> HierarchyMapping:
         """The mapping in a file: JSON, Timeloop's or ZigZag's YAML, or its text, `L1[WIO] K4 - ...`."""
-        from dse.domains.levels.formats.reading import read_mapping_file
+        from dse.domains.levels.formats import read_mapping_file
 
         if not (Path(name).suffix or os.path.exists(name)):
             return self.template(name)

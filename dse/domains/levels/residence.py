@@ -23,11 +23,9 @@ class LevelsResidence:
 
     @property
     def tiles(self) -> LevelsTiles:
-        """See Residence."""
         return LevelsTiles()
 
     def home(self, problem: Any) -> Home | None:
-        """See Residence."""
         machine: Machine = problem.accelerator
         place = _home(machine)
         if place is None:
@@ -37,12 +35,10 @@ class LevelsResidence:
         return Home(level.name, level.capacity or 0, machine.unit, may, must)
 
     def sizes(self, problem: Any) -> Mapping[str, int]:
-        """See Residence."""
         workload = problem.space.workload
         return {tensor.name: tensor.room(workload.sizes) for tensor in workload.tensors}
 
     def problem(self, problem: Any, phase: Phase) -> MachineProblem | None:
-        """See Residence."""
         changed: MachineProblem = replace(problem, layer=phase.layer)
         if not (phase.held or phase.taken or phase.returned):
             return changed
@@ -64,7 +60,6 @@ class LevelsResidence:
         return changed.with_changes(accelerator=machine)
 
     def roomy(self, problem: Any) -> MachineProblem:
-        """See Residence."""
         machine: Machine = problem.accelerator
         said = machine.stated or machine
         levels, place = list(said.levels), _home(said)
@@ -74,7 +69,6 @@ class LevelsResidence:
         return found
 
     def placed(self, problem: Any, designs: Sequence[HierarchyMapping] | HierarchyBatch) -> HierarchyBatch:
-        """See Residence."""
         layout, machine = problem.space.layout, problem.accelerator
         rows = designs.rows.copy() if isinstance(designs, HierarchyBatch) else layout.encode(designs)
         for place in range(len(machine.levels)):

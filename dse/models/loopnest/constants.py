@@ -24,7 +24,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from dse.core.model_constants import ModelConstants
+from dse.core.model_settings import ModelConstants
 
 
 @dataclass(frozen=True)

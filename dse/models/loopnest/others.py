@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dse.core.speed import Other
+from dse.core.cost_model import Other
 from dse.domains.clustered.mapping import MappingBatch
 from dse.domains.clustered.problem import Problem
 from dse.models.loopnest import reference

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from functools import partial
 
-from dse.core.speed import Other
+from dse.core.cost_model import Other
 from dse.domains.clustered.mapping import Mapping, MappingBatch
 from dse.domains.clustered.problem import Problem
 from dse.models.maestro import hardware_row, layer_row, reference

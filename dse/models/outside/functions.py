@@ -13,7 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from dse.core.function_names import file_of, names_function
+from dse.core.names import file_of, names_function
 from dse.support.errors import InputError, code_of_others, shorten
 from dse.support.files import read_bounded
 

@@ -15,9 +15,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
-from dse.core.function_names import beside, without_folders
 from dse.core.layer import Layer
 from dse.core.model_settings import ModelSettings
+from dse.core.names import beside, without_folders
 from dse.core.reasons import Reason
 from dse.domains.clustered.accelerator import Accelerator
 from dse.domains.clustered.mapping import Mapping as DataflowMapping

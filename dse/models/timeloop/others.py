@@ -8,7 +8,7 @@ import tempfile
 from functools import partial
 from pathlib import Path
 
-from dse.core.speed import Other
+from dse.core.cost_model import Other
 from dse.domains.levels.formats import export_levels
 from dse.domains.levels.mapping import HierarchyMapping
 from dse.domains.levels.problem import MachineProblem

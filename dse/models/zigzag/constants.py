@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dse.core.model_constants import ModelConstants
+from dse.core.model_settings import ModelConstants
 from dse.models.loopnest.constants import Constants as LoopNestConstants
 
 

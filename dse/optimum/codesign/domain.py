@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 from dse.core.certificate import OPTIMAL, Certificate, Counts, priced
 from dse.core.clock import Clock
+from dse.core.edges import WholeNetwork
 from dse.core.network_problem import NetworkDomain
-from dse.core.whole_network import WholeNetwork
 from dse.domains.codesign.designs import NetworkDesign, point_of
 from dse.domains.codesign.reading import read_space, space_from_plain
 from dse.domains.codesign.space import HardwareSpace

@@ -13,9 +13,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dse.core.cost_model import AnyCostModel
+from dse.core.edges import WholeNetwork
 from dse.core.evaluations import Criteria, Evaluations
 from dse.core.network_problem import NetworkProblem
-from dse.core.whole_network import WholeNetwork
 from dse.domains.codesign.designs import NetworkDesign, NetworkDesigns, read_design, vector_of
 from dse.domains.codesign.joint import Joint
 from dse.domains.codesign.space import HardwareSpace

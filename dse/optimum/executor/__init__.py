@@ -12,7 +12,7 @@ from dse.core.layer import Layer
 from dse.core.proofs import Check
 from dse.core.residence import residence_of
 from dse.optimum.executor.execution import Executed, Execution
-from dse.optimum.executor.refusal import RefusedError
+from dse.optimum.executor.groups import RefusedError
 from dse.support.errors import InputError
 
 __all__ = [

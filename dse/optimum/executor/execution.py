@@ -16,8 +16,7 @@ from typing import Any
 
 from dse.core.edges import BESIDE, INPUT, OUTPUT, Chain, Edge
 from dse.core.layer import Layer
-from dse.optimum.executor.groups import lines, tiles
-from dse.optimum.executor.refusal import RefusedError
+from dse.optimum.executor.groups import RefusedError, lines, tiles
 from dse.optimum.executor.stores import Bits, Box, Boxes, Range, Store, words_of
 
 SMALL = 1 << 22

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from dse.core.edges import INPUT, OUTPUT, WEIGHT, Edge
 from dse.core.layer import Layer
-from dse.optimum.executor.refusal import RefusedError
 from dse.optimum.executor.stores import Box, Range
+from dse.support.errors import InputError
 
 if TYPE_CHECKING:
     from dse.optimum.executor.execution import Execution
@@ -203,3 +203,7 @@ def _macs(part: Mapping[str, Any]) -> int:
 
 def _rows_of(entry: Mapping[str, Any]) -> int:
     return int(Layer.from_dict(dict(entry["part"])).output[0])
+
+
+class RefusedError(InputError):
+    """A schedule cannot be run as it is printed; the message says where, and what is wrong."""

@@ -19,24 +19,20 @@ class Store(Protocol):
 
     def add(self, name: str, box: Box) -> None:
         """The words of a box are there from now on."""
-        ...
 
     def remove(self, name: str, box: Box) -> None:
         """They are there no more."""
-        ...
 
     def missing(self, name: str, box: Box) -> int:
         """How many words of a box are not there."""
-        ...
 
     def count(self, name: str) -> int:
         """How many words of a tensor are there."""
-        ...
 
 
 @dataclass
 class Bits:
-    """A bit for each word; `shapes` are the tensors' whole sizes."""
+    """A Store with a bit for each word; `shapes` are the tensors' whole sizes."""
 
     shapes: dict[str, tuple[int, int, int]]
     held: dict[str, Any] = field(default_factory=dict)
@@ -47,47 +43,39 @@ class Bits:
         return self.held[name]
 
     def add(self, name: str, box: Box) -> None:
-        """See Store."""
         self._of(name)[tuple(slice(*ends) for ends in box)] = True
 
     def remove(self, name: str, box: Box) -> None:
-        """See Store."""
         self._of(name)[tuple(slice(*ends) for ends in box)] = False
 
     def missing(self, name: str, box: Box) -> int:
-        """See Store."""
         part = self._of(name)[tuple(slice(*ends) for ends in box)]
         return int(part.size - np.count_nonzero(part))
 
     def count(self, name: str) -> int:
-        """See Store."""
         return int(np.count_nonzero(self._of(name)))
 
 
 @dataclass
 class Boxes:
-    """Boxes that do not overlap."""
+    """A Store of boxes that do not overlap."""
 
     shapes: dict[str, tuple[int, int, int]]
     held: dict[str, list[Box]] = field(default_factory=dict)
 
     def add(self, name: str, box: Box) -> None:
-        """See Store."""
         self.remove(name, box)
         if words_of(box):
             self.held.setdefault(name, []).append(box)
 
     def remove(self, name: str, box: Box) -> None:
-        """See Store."""
         self.held[name] = [part for one in self.held.get(name, []) for part in without(one, box)]
 
     def missing(self, name: str, box: Box) -> int:
-        """See Store."""
         there = (common(one, box) for one in self.held.get(name, []))
         return words_of(box) - sum(words_of(one) for one in there if one is not None)
 
     def count(self, name: str) -> int:
-        """See Store."""
         return sum(map(words_of, self.held.get(name, [])))
 
 

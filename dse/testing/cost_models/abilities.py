@@ -10,7 +10,7 @@ import numpy as np
 from dse.core.domains import prover_of
 from dse.core.figures import CostBatch
 from dse.core.layer import Layer
-from dse.core.model_constants import ModelConstants
+from dse.core.model_settings import ModelConstants
 from dse.domains.clustered.accelerator import PRESETS
 from dse.domains.clustered.cases import Cases, parse_cases
 from dse.domains.clustered.check.intervals import bounds_check

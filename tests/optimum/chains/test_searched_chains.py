@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dse.core.whole_network import WholeNetwork
+from dse.core.edges import WholeNetwork
 from dse.optimum import certify, verify
 from dse.optimum.chains.searched.problem import ChainProblem
 from dse.support.errors import InputError

@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 
 from dse.core.domains import make_problem
-from dse.core.edges import Chain, Edge
+from dse.core.edges import Chain, Edge, WholeNetwork
 from dse.core.layer import Layer
-from dse.core.whole_network import WholeNetwork
 from dse.optimum import certify, verify
 from dse.optimum.chains.searched.problem import Sums
 from dse.optimum.chains.searched.shared_problem import PartRun, SharedChainProblem

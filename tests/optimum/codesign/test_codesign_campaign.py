@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import dse
+from dse.core.edges import WholeNetwork
 from dse.core.layer import Layer
-from dse.core.whole_network import WholeNetwork
 from dse.optimum import certify, verify
 from dse.optimum.codesign.problem import CodesignProblem
 from tests.cli.test_codesign_cli import NETWORK, SPACE

@@ -7,10 +7,14 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
+from dse.core.cost_models import DEFAULT_COST_MODEL, cost_model
 from dse.core.layer import Layer
 from dse.domains.clustered.accelerator import Accelerator
+from dse.domains.clustered.cost_model import CostModel
 from dse.domains.clustered.mapping import Mapping as DataflowMapping
+from dse.domains.clustered.nest import loop_nest
 from dse.support.errors import InputError, unknown
 from dse.support.files import make_folder, read_text, write_whole
 
@@ -22,41 +26,47 @@ Read = Callable[[str, str, Layer, Accelerator], DataflowMapping]
 
 @dataclass(frozen=True)
 class Format:
-    """`module` has `write(layer, accelerator, mapping)`, and `read(text, where, layer, accelerator)` if
-    files that end in `suffix` are read back.
-    """
+    """How mappings are written, and read back from files that end in `suffix`, if they are."""
 
     name: str
-    module: str
     meaning: str
+    write: Write
+    read: Read | None = None
     suffix: str = ""
 
-    @property
-    def write(self) -> Write:
-        """How the format writes a mapping."""
-        write: Write = import_module(self.module).write
-        return write
 
-    @property
-    def read(self) -> Read:
-        """How the format reads a mapping."""
-        read: Read = import_module(self.module).read
-        return read
+def _as_json(layer: Layer, accelerator: Accelerator, mapping: DataflowMapping) -> dict[str, str]:
+    return {"mapping.json": mapping.to_json(indent=2) + "\n"}
+
+
+def _from_json(text: str, where: str, layer: Layer, accelerator: Accelerator) -> DataflowMapping:
+    return DataflowMapping.from_json(text, where)
+
+
+def _as_nest(layer: Layer, accelerator: Accelerator, mapping: DataflowMapping) -> dict[str, str]:
+    """The loops, with what the buffers hold under the default cost model."""
+    model = cost_model(DEFAULT_COST_MODEL)
+    assert isinstance(model, CostModel)
+    return {"mapping.txt": loop_nest(layer, mapping, accelerator, model)}
+
+
+def _of(module: str) -> tuple[Write, Read]:
+    """What a module here writes and reads, which is loaded when it is used."""
+
+    def loaded() -> Any:
+        return import_module(f"dse.domains.clustered.formats.{module}")
+
+    return lambda *given: loaded().write(*given), lambda *given: loaded().read(*given)
 
 
 FORMATS = {
     entry.name: entry
     for entry in (
-        Format("json", "dse.domains.clustered.formats.plain", "this framework's own", ".json"),
-        Format("maestro", "dse.domains.clustered.formats.maestro", "MAESTRO's dataflow text", ".m"),
-        Format("nest", "dse.domains.clustered.formats.nest", "the loops, to be read"),
-        Format(
-            "timeloop",
-            "dse.domains.clustered.formats.timeloop",
-            "Timeloop v4: architecture, problem, mapping",
-            ".yaml",
-        ),
-        Format("zigzag", "dse.domains.clustered.formats.zigzag", "ZigZag: accelerator, workload, mapping"),
+        Format("json", "this framework's own", _as_json, _from_json, ".json"),
+        Format("maestro", "MAESTRO's dataflow text", *_of("dataflow_text"), ".m"),
+        Format("nest", "the loops, to be read", _as_nest),
+        Format("timeloop", "Timeloop v4: architecture, problem, mapping", *_of("timeloop"), ".yaml"),
+        Format("zigzag", "ZigZag: accelerator, workload, mapping", _of("zigzag")[0]),
     )
 }
 SUFFIXES = {entry.suffix: entry for entry in FORMATS.values() if entry.suffix} | {".yml": FORMATS["timeloop"]}
@@ -108,6 +118,7 @@ def read_mapping(path: str, layer: Layer, accelerator: Accelerator) -> DataflowM
     where = f"mapping file {path!r}"
     text = read_text(path, where)
     kind = SUFFIXES.get(Path(path).suffix.lower(), FORMATS["json"])
+    assert kind.read is not None
     mapping = kind.read(text, where, layer, accelerator)
     mapping.check_ranges(layer, accelerator, where)
     return mapping

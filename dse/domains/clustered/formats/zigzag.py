@@ -19,7 +19,7 @@ from dse.domains.clustered.mapping import Mapping
 from dse.models.zigzag.constants import Constants
 from dse.models.zigzag.description import machine_data
 from dse.support.errors import InputError
-from dse.support.yaml_text import dump
+from dse.support.strict_yaml import dump
 
 Loops = list[tuple[str, int]]
 """Dims and how often their loops run, innermost first."""

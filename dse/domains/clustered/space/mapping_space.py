@@ -18,13 +18,22 @@ from dse.core.layer import DIMS, Layer
 from dse.core.space import Block, Gene, GeneVectors
 from dse.domains.clustered.accelerator import MACHINE_FIGURES, Accelerator, figure_column
 from dse.domains.clustered.mapping import CLUSTER, COLUMNS, INNER_TILE, OUTER_TILE, Mapping, MappingBatch
-from dse.domains.clustered.space.blocks import make_blocks
-from dse.domains.clustered.space.choices import one_of, other_choices, tile_chains
 from dse.domains.clustered.space.equation1 import equation1_of
 from dse.domains.clustered.space.features import feature_names, mapping_features
 from dse.domains.clustered.space.genes import FixedValue, make_gene, read_fixed
 from dse.domains.clustered.space.kernels.layout import pack
-from dse.domains.clustered.space.parts import FIT, SPACES, Parts, figure_gene, read_parts, singles_of
+from dse.domains.clustered.space.parts import (
+    FIT,
+    SPACES,
+    Parts,
+    figure_gene,
+    make_blocks,
+    one_of,
+    other_choices,
+    read_parts,
+    singles_of,
+    tile_chains,
+)
 from dse.support.arrays import FloatArray, IntArray, plain
 from dse.support.errors import InputError, unknown
 from dse.support.jit import load_kernels

@@ -12,15 +12,18 @@ Any figure of the accelerator may be a gene of any space: `hardware` has the val
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping as MappingOf
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import permutations
 from math import log2
 from typing import Any
 
+from dse.core.chains import Chain, divisors, listed
 from dse.core.hardware import FIGURE_PREFIX, MAX_CHOICES, Values, read_choices
-from dse.core.layer import DIMS
+from dse.core.layer import DIMS, Layer
+from dse.core.space import Block, Space
 from dse.domains.clustered.accelerator import MACHINE_FIGURES, MAX_PES, Accelerator, checked_figure
 from dse.support.errors import InputError, shorten, unknown
 from dse.support.validation import keys, table, whole_number
@@ -36,6 +39,8 @@ there are several). `fit`: no gene; a cluster has a PE for each inner tile that 
 inner parallel dim, and where that is more than all PEs the mapping is not feasible."""
 
 PES = "num_pes"
+PAPER_PES = tuple(sorted({*(2**power for power in range(11)), *range(14, 1025, 14)}))
+"""The powers of two, and the multiples of 14 (Eyeriss has 168 PEs), up to 1,024."""
 
 
 def figure_gene(figure: str) -> str:
@@ -127,9 +132,6 @@ class Parts:
         return None, self.figures
 
 
-PAPER_PES = tuple(sorted({*(2**power for power in range(11)), *range(14, 1025, 14)}))
-"""The powers of two, and the multiples of 14 (Eyeriss has 168 PEs), up to 1,024."""
-
 SPACES = {"default": Parts(), "paper": Parts(DIMS, FIT, ((PES, PAPER_PES),))}
 """The spaces that have a name."""
 
@@ -199,3 +201,60 @@ def _sizes(given: object, where: str) -> tuple[int, ...]:
     if not isinstance(given, list | tuple) or not 1 <= len(given) <= MAX_CHOICES:
         raise InputError(f"{where} must be a list of 1 to {MAX_CHOICES:,} sizes, got {shorten(given)}")
     return tuple(sorted({whole_number(size, where, most=MAX_PES) for size in given}))
+
+
+def make_blocks(space: Space, parts: Parts) -> tuple[Block, ...]:
+    """The blocks of a mapping space: genes grouped by meaning, with the small steps that make sense in each.
+
+    - tiles (one block a dim, its outer and inner tile): with `factors` a prime factor goes from one level
+      (what is left of the dim, outer, inner) to another; with `any` a tile goes up or down by one, by a
+      factor of two or to the next divisor of what it is cut from, or both tiles by a factor of two; tiles
+      that leave no rest go by a prime factor too, and others to the nearest that leave none.
+    - order (one block a level): two loops change places.
+    - parallel (both levels' dims): one of them takes another value.
+    - cluster, and each figure of the hardware that is a gene: the next larger or smaller value.
+    """
+    names = parts.gene_names
+    named: list[tuple[str, tuple[str, ...]]] = [
+        *((f"tile.{dim}", (f"outer.tile.{dim}", f"inner.tile.{dim}")) for dim in parts.dims),
+        *((f"{level}.order", (f"{level}.order",)) for level in LEVELS),
+        ("parallel", tuple(f"{level}.parallel" for level in LEVELS)),
+        *((name, (name,)) for name in singles_of(names)),
+    ]
+    return tuple(
+        Block(name, tuple(map(names.index, genes)), index, space) for index, (name, genes) in enumerate(named)
+    )
+
+
+def tile_chains(layer: Layer, tiles: str, fixed: MappingOf[str, Any], parts: Parts) -> tuple[Chain, ...]:
+    """The tiles of every dim that is cut."""
+    return tuple(
+        Chain(dim, layer.loops[dim], tiles, fixed.get(f"outer.tile.{dim}"), fixed.get(f"inner.tile.{dim}"))
+        for dim in parts.dims
+    )
+
+
+def other_choices(
+    accelerator: Accelerator, fixed: MappingOf[str, Any], parts: Parts
+) -> dict[str, Sequence[Any]]:
+    """What the genes that are no tiles index, by name."""
+    choices: dict[str, Sequence[Any]] = {}
+    counts = [int(count) for count in parts.values_of(PES, accelerator)]
+    wrong = f"does not divide the {accelerator.num_pes} PEs" if parts == SPACES["default"] else "is no choice"
+    if parts.cluster != FIT:
+        sizes = {size for count in counts for size in divisors(count)}
+        choices["cluster"] = tuple(sorted(sizes)) if parts.cluster == DIVISORS else parts.cluster
+    choices |= {figure_gene(figure): values for figure, values in parts.hardware}
+    for level in LEVELS:
+        choices |= {f"{level}.order": parts.orders, f"{level}.parallel": parts.dims}
+    for name in choices.keys() & fixed.keys():
+        value = tuple(fixed[name]) if isinstance(fixed[name], list) else fixed[name]
+        if value not in choices[name]:
+            raise InputError(f"fixed {name} = {value} {wrong}; expected {one_of(choices[name])}")
+        choices[name] = (value,)
+    return choices
+
+
+def one_of(values: Sequence[Any]) -> str:
+    """The values in words, as an error lists them."""
+    return str(values[0]) if len(values) == 1 else f"one of {listed(values)}"

@@ -1,7 +1,7 @@
 """A mapping onto a machine of levels, with the machine and the layer, in the words of others.
 
-JSON, loops, Timeloop's and ZigZag's files. A module a format has `write(problem, mapping)`: the texts by
-their files' names, and in sentences what the format has no words for; and `read` for a mapping in YAML.
+JSON, loops, Timeloop's and ZigZag's files. For the last two a module has `write(problem, mapping)`: the texts
+by their files' names, and in sentences what the format has no words for; and `read` for a mapping in YAML.
 """
 
 from __future__ import annotations
@@ -12,14 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from dse.domains.levels.mapping import HierarchyMapping
-from dse.support import strict_yaml
-from dse.support.errors import InputError
-from dse.support.files import make_folder, write_whole
+from dse.support import strict_json, strict_yaml
+from dse.support.errors import InputError, shorten, unknown, within
+from dse.support.files import make_folder, read_text, write_whole
 
-FORMATS = {
-    name: f"dse.domains.levels.formats.{module}"
-    for name, module in (("json", "plain"), ("nest", "nest"), ("timeloop", "timeloop"), ("zigzag", "zigzag"))
-}
+FORMATS = ("json", "nest", "timeloop", "zigzag")
 """The formats that hold any number of levels."""
 
 ONE_WIDTH = ("timeloop", "zigzag")
@@ -39,16 +36,50 @@ def export_levels(
     widths = problem.accelerator.widths
     if problem.accelerator.bits and name in ONE_WIDTH:
         raise InputError(f"format {name}, as it is written here, has words of one width, not {widths} bits")
-    texts, unsaid = import_module(FORMATS[name]).write(problem, mapping)
+    texts, unsaid = _written(name, problem, mapping)
     make_folder(folder)
     for file, text in texts.items():
         write_whole(folder / file, text, f"{name} file")
     return [folder / file for file in texts], unsaid
 
 
+def _written(name: str, problem: Any, mapping: HierarchyMapping) -> Written:
+    if name == "json":
+        return {"mapping.json": mapping.to_json(indent=2) + "\n"}, []
+    if name == "nest":
+        return {"mapping.txt": problem.nest(mapping)}, []
+    written: Written = import_module(f"{__name__}.{name}").write(problem, mapping)
+    return written
+
+
 def read_yaml_mapping(text: str, where: str, problem: Any) -> HierarchyMapping:
     """The mapping in Timeloop's or ZigZag's YAML, onto the problem's machine. InputError where it is none."""
     data = strict_yaml.parse(text, where)
     name = "zigzag" if isinstance(data, list) else "timeloop"
-    found: HierarchyMapping = import_module(FORMATS[name]).read(text, data, where, problem)
+    found: HierarchyMapping = import_module(f"{__name__}.{name}").read(text, data, where, problem)
+    return found
+
+
+def read_mapping_file(path: str, problem: Any) -> HierarchyMapping:
+    """The mapping in a file: JSON (`levels` as in a case line), YAML, or its text, `L1[WIO] K4 - ...`."""
+    where = f"mapping file {path!r}"
+    text = read_text(path, where).strip()
+    layout = problem.space.layout
+    if path.lower().endswith((".yaml", ".yml")):
+        found = read_yaml_mapping(text, where, problem)
+    elif text.startswith("L"):
+        with within(where, "mapping"):
+            found = HierarchyMapping.parse(text)
+    else:
+        found = problem.read_mapping(strict_json.parse(text, where), where)
+    for level in found.levels:
+        for dim, _ in (*level.temporal, *level.spatial):
+            if dim not in layout.dims:
+                has = ", ".join(layout.dims)
+                raise InputError(f"{where}: the layer has no dim {shorten(dim)}; it has {has}")
+        for name in level.keep:
+            if name not in layout.tensors:
+                raise unknown("tensor", name, layout.tensors, where)
+    if len(found.levels) != layout.levels:
+        raise InputError(f"{where} has {len(found.levels)} levels, the machine {layout.levels}")
     return found

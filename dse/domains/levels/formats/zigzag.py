@@ -18,8 +18,8 @@ from dse.domains.levels.machine import TENSORS, Machine
 from dse.domains.levels.mapping import HierarchyMapping, LevelMapping, Loop, read_mapping
 from dse.support.errors import InputError, shorten, unknown
 from dse.support.notes import noted, with_note
+from dse.support.strict_yaml import dump
 from dse.support.validation import whole_number
-from dse.support.yaml_text import dump
 
 ACCELERATOR, WORKLOAD, MAPPING = "zigzag-accelerator.yaml", "zigzag-workload.yaml", "zigzag-mapping.yaml"
 READ = ("name", "spatial_mapping", "temporal_ordering", "memory_operand_links")

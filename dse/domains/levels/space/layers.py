@@ -8,8 +8,15 @@ from dataclasses import dataclass
 from dse.domains.levels.layout import Layout, RowArray
 from dse.domains.levels.machine import Machine
 from dse.domains.levels.space.chains import TEMPORAL, FactorChain
-from dse.domains.levels.space.constraints import Constraints
-from dse.domains.levels.space.orders import ALL, Order, completed, orders_of, stationary, staying
+from dse.domains.levels.space.constraints import (
+    ALL,
+    Constraints,
+    Order,
+    completed,
+    orders_of,
+    stationary,
+    staying,
+)
 from dse.domains.levels.workload import Workload
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError

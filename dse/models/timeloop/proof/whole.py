@@ -10,7 +10,7 @@ import numpy as np
 
 from dse.domains.levels.layout import RowArray
 from dse.domains.levels.problem import MachineProblem
-from dse.domains.levels.space.orders import Order
+from dse.domains.levels.space.constraints import Order
 from dse.models.timeloop.proof.components import Component
 from dse.models.timeloop.proof.orders import Choice, First, Orders, Pattern
 from dse.support.arrays import BoolArray, IntArray

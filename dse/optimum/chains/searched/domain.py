@@ -22,7 +22,7 @@ ROUNDED = 1e-12
 
 
 class Chains(NetworkDomain):
-    """What stays on chip between a chain's layers, with a mapping of each."""
+    """The Domain of what stays on chip between a chain's layers, with a mapping of each."""
 
     name = "chains"
     hardware_kind = "machines for chains"
@@ -40,7 +40,6 @@ class Chains(NetworkDomain):
         space: Any,
         area_budget: float | None,
     ) -> ChainProblem:
-        """See Domain."""
         self.refuse_options(tiles, fixed, area_budget)
         refuse_several(objective)
         model: Any = core_model(cost_model) if isinstance(cost_model, str) else cost_model
@@ -52,16 +51,14 @@ class Chains(NetworkDomain):
         return domain_of(INNER).load_hardware(name, INNER)
 
     def hardware_from_dict(self, data: Any) -> Any:
-        """See Domain."""
         return domain_of(INNER).hardware_from_dict(data)
 
     def prover(self, problem: ChainProblem) -> ChainProver:
-        """See Domain."""
         return ChainProver(problem)
 
 
 class ChainProver:
-    """The proof of `dse certify --chains`, of one chain; layers' proofs are kept."""
+    """A Prover: the proof of `dse certify --chains`, of one chain; layers' proofs are kept."""
 
     groups = "layers beside what stays"
     floor_only = True
@@ -72,11 +69,9 @@ class ChainProver:
         self._problem = problem
 
     def refuse(self) -> None:
-        """See Prover."""
         self._problem.program.refuse()
 
     def solve(self, clock: Clock, known: Certificate | None) -> Certificate:
-        """See Prover."""
         from dse.core.clock import at_work
         from dse.optimum import certify
         from dse.optimum.chains.proofs import shared_out

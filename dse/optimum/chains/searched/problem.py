@@ -15,14 +15,13 @@ import numpy as np
 from dse.core.cost_model import AnyCostModel
 from dse.core.cost_models import cost_model
 from dse.core.domains import make_problem
-from dse.core.edges import Chain
+from dse.core.edges import Chain, WholeNetwork
 from dse.core.evaluations import Criteria, Evaluations
 from dse.core.model_settings import ModelSettings
 from dse.core.network_problem import NetworkProblem
 from dse.core.problem import AnyProblem
 from dse.core.reasons import Reason
 from dse.core.residence import Home, Phase, Residence, residence_of
-from dse.core.whole_network import WholeNetwork
 from dse.optimum.chains.program import Program
 from dse.optimum.chains.result import Schedule
 from dse.optimum.chains.searched.designs import ChainDesign, ChainDesigns, read_design, vector_of

@@ -16,10 +16,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from dse.core.edges import WholeNetwork
 from dse.core.layer import Layer
 from dse.core.problem import AnyProblem
 from dse.core.space import Block, Gene, GeneVectors
-from dse.core.whole_network import WholeNetwork
 from dse.optimum.chains.program import Program
 from dse.optimum.chains.searched.members import Member, Reading, members_of
 from dse.optimum.chains.searched.shared_designs import SharedChainDesigns

@@ -14,9 +14,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from dse.core.edges import WholeNetwork
 from dse.core.problem import AnyProblem
 from dse.core.space import Block, Gene, GeneVectors
-from dse.core.whole_network import WholeNetwork
 from dse.optimum.chains.program import Program
 from dse.optimum.chains.searched.designs import ChainDesigns
 from dse.support.arrays import FloatArray, IntArray

@@ -16,7 +16,7 @@ from dse.domains.clustered.space.mapping_space import MappingSpace
 from dse.domains.clustered.space.parts import SPACES
 from dse.domains.levels.machine import Level, Machine
 from dse.domains.levels.space.space import HierarchySpace
-from dse.testing.toy_space import ORDERS, ToySpace
+from dse.testing.toy_problem import ORDERS, ToySpace
 
 LAYER = Layer("CONV", 6, 4, 10, 10, 3, 3)
 CHIP = Machine(
