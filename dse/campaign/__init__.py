@@ -6,10 +6,10 @@ worker      a cell, from where its journal ends      progress    how a campaign 
 remote      a cell where no folder is seen           remote_run  a campaign of such cells
 cluster     a Dask cluster's workers                 merging     folders of a campaign's shards
 store       a campaign's folder, and in it           ledger      the states of its cells
-extension   a campaign's file that has changed       pace        how fast samples come, in words
+extension   a campaign's file that has changed       copies      a cell's samples in several folders
 summary     what a finished cell comes to            curves      the summaries of all of them
 reference   optima and templates to compare with     showing     what the file hands to reports
-network     a search for every layer of a network    copies      of a cell's samples, in several folders
+network     a search for every layer of a network
 
 Imports `optimum` and what stands below it; nothing that analyses or reports.
 """

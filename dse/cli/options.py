@@ -18,23 +18,18 @@ from dse.cli.completion import (
 from dse.support.errors import InputError
 
 LAYER_OPTION = typer.Option(
-    "--layer",
     help="A layer: resnet18:1, vgg16:conv1_2, FILE.toml:3, FILE.onnx:3 or FILE.yaml.",
     metavar="LAYER",
     autocompletion=complete_layer,
 )
 ACCELERATOR_OPTION = typer.Option(
-    "--accelerator",
-    help="A preset such as edge, or FILE.toml.",
-    metavar="ACCELERATOR",
-    autocompletion=complete_accelerator,
+    help="A preset such as edge, or FILE.toml.", metavar="ACCELERATOR", autocompletion=complete_accelerator
 )
 LayerName = Annotated[str, LAYER_OPTION]
 AcceleratorName = Annotated[str, ACCELERATOR_OPTION]
 NetworkName = Annotated[
     str | None,
     typer.Option(
-        "--network",
         help="A network instead of a layer: mobilenet_v2, FILE.toml or FILE.onnx.",
         metavar="NETWORK",
         autocompletion=complete_network,
@@ -43,7 +38,6 @@ NetworkName = Annotated[
 Objective = Annotated[
     str,
     typer.Option(
-        "--objective",
         help="What to minimise: latency, energy, edp ..., or a product such as 'energy * latency^2'.",
         metavar="OBJECTIVE",
         autocompletion=complete_objective,
@@ -52,7 +46,6 @@ Objective = Annotated[
 CostModelName = Annotated[
     str | None,
     typer.Option(
-        "--cost-model",
         help="The cost model (dse list cost-models names the default), perhaps with settings, as in "
         "command:./price.sh; or ./FILE.py:FUNCTION.",
         metavar="MODEL",
@@ -62,27 +55,22 @@ CostModelName = Annotated[
 ConstantsFile = Annotated[
     str | None,
     typer.Option(
-        "--constants",
-        help="Constants or other settings of the cost model, instead of its own.",
-        metavar="FILE.toml",
+        help="Constants or other settings of the cost model, instead of its own.", metavar="FILE.toml"
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON alone on stdout.")]
 Tiles = Annotated[
-    str, typer.Option("--tiles", help="Tile sizes: factors (divisors only) or any.", metavar="factors|any")
+    str, typer.Option(help="Tile sizes: factors (divisors only) or any.", metavar="factors|any")
 ]
 SpaceName = Annotated[
     str,
     typer.Option(
-        "--space",
-        help="What the space is put together from: default, paper (17 genes) or FILE.toml.",
-        metavar="SPACE",
+        help="What the space is put together from: default, paper (17 genes) or FILE.toml.", metavar="SPACE"
     ),
 ]
 Hardware = Annotated[
     list[str] | None,
     typer.Option(
-        "--hardware",
         help="A figure of the hardware to search too, as in l1_size=128,256,512 or noc_bandwidth=8:64:8 "
         "(from:to:step); of a machine of levels, levels.NAME.size; repeatable.",
         metavar="FIGURE=VALUES",
@@ -90,14 +78,11 @@ Hardware = Annotated[
 ]
 AreaBudget = Annotated[
     float | None,
-    typer.Option(
-        "--budget-area", help="No mapping whose PEs and buffers need more mm2 is feasible.", metavar="MM2"
-    ),
+    typer.Option(help="No mapping whose PEs and buffers need more mm2 is feasible.", metavar="MM2"),
 ]
 Limit = Annotated[
     list[str] | None,
     typer.Option(
-        "--limit",
         help="A share that mappings may use at most, or must use, as in 'l2_use <= 0.8' or 'pe_use >= 0.75'; "
         "of a machine of levels 'NAME_use <= 0.5'; repeatable.",
         metavar="LIMIT",
@@ -105,9 +90,7 @@ Limit = Annotated[
 ]
 Fix = Annotated[
     list[str] | None,
-    typer.Option(
-        "--fix", help="Fix a gene, as in outer.parallel=K or cluster=16; repeatable.", metavar="GENE=VALUE"
-    ),
+    typer.Option(help="Fix a gene, as in outer.parallel=K or cluster=16; repeatable.", metavar="GENE=VALUE"),
 ]
 Settings = Annotated[
     list[str] | None,

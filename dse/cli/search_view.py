@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dse.campaign.pace import Pace
+from dse.campaign.progress import Pace
 from dse.cli import output
 from dse.cli.best_view import DIGITS, best_figures, show_best, show_folder, show_totals, within_limits
 from dse.cli.front_view import show_found

@@ -9,8 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from dse.core.layer import Layer
-from dse.support.notes import with_note
-from dse.support.strict_yaml import dump
+from dse.support.strict_yaml import dump, with_note
 
 NAMES = {"K": "M", "C": "C", "Y": "P", "X": "Q", "R": "R", "S": "S"}
 """How Timeloop's published problems call each dim."""

@@ -9,11 +9,20 @@ What is named by an alias or a merge key counts as if it were written out there.
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
+from dse.support import strict_json
 from dse.support.errors import InputError, one_line, shorten
+from dse.support.hashing import CANONICAL, digest
 
+NOTE_HEAD = "# What dse reads back, with what has no words above, as long as nothing above is changed:\n"
+NOTE = "#: "
+NOTE_WIDTH = 110
+_PIECE = re.compile(rf".{{1,{NOTE_WIDTH - len(NOTE) - 1}}},|.{{1,{NOTE_WIDTH - len(NOTE)}}}")
+"""A note is cut behind commas where there is one, so that no line ends in a space."""
 MAX_LETTERS, MAX_NODES, MAX_DEPTH = 4 << 20, 100_000, 100
 MAX_DIGITS = 100
 """Letters of a number; a longer one is text."""
@@ -239,3 +248,33 @@ def dump(head: str, data: Mapping[str, Any] | list[Any]) -> str:
     text: str = yaml.dump(data, Dumper=Dumper, sort_keys=False, default_flow_style=None, width=110)
     comment = "".join(f"# {line}\n" for line in head.splitlines())
     return comment + text
+
+
+def with_note(text: str, kind: str, exact: object) -> str:
+    """The YAML text with the exact data, called `kind`, as a comment behind it.
+
+    A machine of ours in the words of another tool lacks what that tool has no words for. The comment has the
+    whole, and the digest of the file's data: whoever reads the file takes the comment for it as long as the
+    data are those that it was written for, and the data themselves once somebody has changed them.
+    """
+    note = json.dumps({"of": digest(parse(text, kind)), kind: exact}, separators=CANONICAL)
+    return f"{text}{NOTE_HEAD}" + "".join(f"{NOTE}{piece}\n" for piece in _PIECE.findall(note))
+
+
+def noted(text: str, data: object, kind: str, where: str) -> Any:
+    """The exact data of that kind that the text ends in, if they are those of its `data`; else None.
+
+    InputError where there is a note that cannot be read.
+    """
+    lines = [line[len(NOTE) :] for line in text.splitlines() if line.startswith(NOTE)]
+    if not lines:
+        return None
+    at = f"{where}: its last lines, which begin with {NOTE.strip()}"
+    note = strict_json.parse("".join(lines), at)
+    if not isinstance(note, dict):
+        raise InputError(f"{at}, are no note of dse's")
+    try:
+        unchanged = note.get("of") == digest(data)
+    except (TypeError, ValueError):
+        unchanged = False
+    return note.get(kind) if unchanged else None

@@ -9,8 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from dse.campaign import progress
-from dse.campaign.pace import Pace, in_words
-from dse.campaign.progress import LineDisplay
+from dse.campaign.progress import LineDisplay, Pace, in_words
 
 
 @pytest.mark.parametrize(
@@ -30,7 +29,7 @@ def test_neither_what_is_replayed_nor_the_wait_for_the_first_sample_counts(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     now = [0.0]
-    monkeypatch.setattr("dse.campaign.pace.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("dse.campaign.progress.time.monotonic", lambda: now[0])
     pace = Pace(200)
     for now[0], samples in ((5.0, 100), (65.0, 101)):
         assert pace.seen(samples, 100) == "0 samples/s, some time left"

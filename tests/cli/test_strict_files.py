@@ -21,7 +21,7 @@ from dse.domains.clustered.accelerator import load_accelerator
 from dse.domains.clustered.formats.registry import read_mapping
 from dse.domains.codesign import reading
 from dse.domains.levels.architecture import read_machine
-from dse.domains.levels.cases import machine_case
+from dse.domains.levels.nest import machine_case
 from dse.search.start import start_points
 from dse.support.errors import InputError
 from tests.support import damaged

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dse.support import strict_yaml
 from dse.support.errors import InputError
-from dse.support.notes import PREFIX, WIDTH, noted, with_note
+from dse.support.strict_yaml import NOTE, NOTE_WIDTH, noted, with_note
 
 pytest.importorskip("yaml")
 
@@ -21,7 +21,7 @@ def test_a_note_comes_back_whatever_it_holds(exact: object) -> None:
     data = strict_yaml.parse(text, "here")
     assert data == strict_yaml.parse(TEXT, "here")
     assert noted(text, data, "thing", "here") == {"it": exact}
-    assert max(map(len, text.splitlines())) <= WIDTH
+    assert max(map(len, text.splitlines())) <= NOTE_WIDTH
     assert noted(text, data, "another", "here") is None
 
 
@@ -35,4 +35,4 @@ def test_a_note_counts_for_nothing_once_the_data_are_others() -> None:
 @pytest.mark.parametrize("note", ["{", "7", '"of"', "[]"])
 def test_a_note_that_is_none_is_refused(note: str) -> None:
     with pytest.raises(InputError, match="here: its last lines, which begin with #:"):
-        noted(TEXT + PREFIX + note + "\n", {}, "thing", "here")
+        noted(TEXT + NOTE + note + "\n", {}, "thing", "here")

@@ -13,7 +13,7 @@ from dse.core.layer import Layer
 from dse.support import strict_yaml
 from dse.support.errors import InputError
 from dse.support.files import read_text
-from dse.support.notes import noted
+from dse.support.strict_yaml import noted
 from dse.support.validation import table
 from workloads.models.collected import Collected
 from workloads.models.timeloop_problem import problem_layer

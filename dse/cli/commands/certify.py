@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -33,9 +33,6 @@ from dse.cli.options import (
 )
 from dse.support.errors import InputError
 
-if TYPE_CHECKING:
-    pass
-
 FAILED = 1
 GAP = 0.001
 """How far above the least product of a network's totals is enough, if nothing is said: proving more takes
@@ -59,7 +56,6 @@ def command(
     tiles: Annotated[
         str | None,
         typer.Option(
-            "--tiles",
             help="Tile sizes: factors (divisors only) or any. By default any, where an optimum over them can "
             "be proven; factors for a front, and with --format or --chains.",
             metavar="factors|any",
@@ -265,8 +261,7 @@ def _certify_network(
     *,
     roofline: bool,
 ) -> None:
-    from dse.cli.certify_view import LayerBar, show_network
-    from dse.cli.roofline_view import draw_rooflines
+    from dse.cli.certify_view import LayerBar, draw_rooflines, show_network
     from dse.optimum.network import certify_network
 
     with LayerBar(network, len(problems)) as bar:

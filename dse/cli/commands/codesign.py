@@ -36,8 +36,7 @@ RESULT, CERTIFICATE, MAPPINGS, FRONT = "codesign.json", "certificate.json", "map
 def command(
     network: NetworkName = None,
     hardware: Annotated[
-        str | None,
-        typer.Option("--hardware", help="The space of hardware, see docs/codesign.md.", metavar="SPACE.toml"),
+        str | None, typer.Option(help="The space of hardware, see docs/codesign.md.", metavar="SPACE.toml")
     ] = None,
     also: Annotated[
         list[str] | None,
@@ -48,21 +47,15 @@ def command(
         ),
     ] = None,
     objective: Objective = "edp",
-    area: Annotated[
-        float | None, typer.Option("--area", help="No machine may be larger.", metavar="MM2")
-    ] = None,
-    leakage: Annotated[
-        float | None, typer.Option("--leakage", help="No machine may leak more.", metavar="MW")
-    ] = None,
+    area: Annotated[float | None, typer.Option(help="No machine may be larger.", metavar="MM2")] = None,
+    leakage: Annotated[float | None, typer.Option(help="No machine may leak more.", metavar="MW")] = None,
     max_latency: Annotated[
-        float | None,
-        typer.Option("--max-latency", help="No run of the network may take longer.", metavar="SECONDS"),
+        float | None, typer.Option(help="No run of the network may take longer.", metavar="SECONDS")
     ] = None,
     max_power: Annotated[
-        float | None,
-        typer.Option("--max-power", help="No run may have more mean power.", metavar="WATT"),
+        float | None, typer.Option(help="No run may have more mean power.", metavar="WATT")
     ] = None,
-    power: Annotated[str | None, typer.Option("--power", hidden=True)] = None,
+    power: Annotated[str | None, typer.Option(hidden=True)] = None,
     time_limit: Annotated[
         float | None, typer.Option(help="Seconds; the next call goes on from there.", metavar="S")
     ] = None,

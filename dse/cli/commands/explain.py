@@ -67,7 +67,6 @@ def command(
     tiles: Annotated[
         str | None,
         typer.Option(
-            "--tiles",
             help="Tile sizes: factors (divisors only) or any. By default factors; with --what-if any, where "
             "an optimum over them can be proven.",
             metavar="factors|any",

@@ -23,7 +23,7 @@ from dse.domains.levels.cost_model import LevelsCostModel
 from dse.domains.levels.layout import RowArray
 from dse.domains.levels.limits import LevelsUse
 from dse.domains.levels.mapping import HierarchyMapping
-from dse.domains.levels.space.limits import Limits
+from dse.domains.levels.space.batch import Limits
 from dse.domains.levels.space.open_space import OpenSpace
 from dse.domains.levels.space.opened import SIZE
 from dse.support.arrays import CodeArray, IntArray

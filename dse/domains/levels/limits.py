@@ -16,7 +16,7 @@ import numpy as np
 
 from dse.core.limits import AT_LEAST, AT_MOST, PE_USE, USE, Limit
 from dse.domains.levels.machine import Machine
-from dse.domains.levels.space.limits import Limits
+from dse.domains.levels.space.batch import Limits
 from dse.support.arrays import BoolArray, IntArray
 
 

@@ -1,9 +1,10 @@
-"""A mapping onto a machine of any number of levels as text: a nest of loops, with what each level holds."""
+"""A mapping onto a machine of any number of levels in words: as a nest of loops, and as a case."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from dse.core.layer import Layer
 from dse.core.names import dim_names, naming_line
@@ -73,3 +74,48 @@ def _boxes(workload: Workload, mapping: HierarchyMapping) -> list[dict[str, int]
             box[dim] *= n
         found.insert(0, dict(box))
     return found
+
+
+def machine_case(workload: Workload, machine: Machine, mapping: HierarchyMapping) -> dict[str, Any]:
+    """The case: `layer` as dims and tensors, `hardware` level by level, `mapping`."""
+    return {
+        "layer": {
+            "dims": workload.sizes,
+            "tensors": {
+                tensor.name: {
+                    "axes": [dict(axis) for axis in tensor.axes],
+                    **({"output": True} if tensor.output else {}),
+                    **({"bits": tensor.bits} if tensor.bits > 1 else {}),
+                }
+                for tensor in workload.tensors
+            },
+        },
+        "hardware": {
+            "name": machine.name,
+            "macs": machine.macs,
+            "mac_pj": machine.mac_pj,
+            "first_fill": machine.first_fill,
+            "levels": [_level(machine, place) for place in range(len(machine.levels))],
+        },
+        "mapping": mapping.to_list(),
+    }
+
+
+def _level(machine: Machine, place: int) -> dict[str, Any]:
+    level = machine.levels[place]
+    entry = {
+        "name": level.name,
+        "instances": machine.instances[place],
+        "capacity": level.capacity,
+        "read_bw": level.bandwidth.read,
+        "write_bw": level.bandwidth.write,
+        "shared_bw": level.bandwidth.shared,
+        "block": level.block,
+        "cluster": level.cluster,
+        **vars(level.energy),
+        "leak_pj": level.leak_pj,
+        "multicast": level.multicast,
+        "reduction": level.reduction,
+        "holds": list(level.holds) or None,
+    }
+    return {key: value for key, value in entry.items() if value is not None}

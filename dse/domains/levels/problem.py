@@ -23,16 +23,14 @@ from dse.core.names import naming_line
 from dse.core.objective import canonical_objective, parse_objectives
 from dse.core.problem import SharedMembers
 from dse.core.reasons import Reason
-from dse.domains.levels.cases import machine_case
 from dse.domains.levels.cost_model import LevelsCostModel, PriceRows
 from dse.domains.levels.judging import PriceEach, criteria_of, misfits, needs_of, refuse_objectives
 from dse.domains.levels.layout import RowArray
 from dse.domains.levels.limits import LevelsUse, figures_of
 from dse.domains.levels.machine import Machine
 from dse.domains.levels.mapping import HierarchyMapping, read_mapping
-from dse.domains.levels.nest import machine_nest
-from dse.domains.levels.space.batch import HierarchyBatch
-from dse.domains.levels.space.limits import UNLIMITED
+from dse.domains.levels.nest import machine_case, machine_nest
+from dse.domains.levels.space.batch import UNLIMITED, HierarchyBatch
 from dse.domains.levels.space.open_space import OpenSpace
 from dse.domains.levels.space.opened import NOTHING, SIZE, read_opened
 from dse.domains.levels.space.space import HierarchySpace

@@ -43,7 +43,7 @@ from dse.models.timeloop.yaml_schema import keys_of
 from dse.support import strict_yaml
 from dse.support.errors import InputError, shorten, unknown, within
 from dse.support.files import read_text
-from dse.support.notes import noted
+from dse.support.strict_yaml import noted
 
 ENDINGS = (".yaml", ".yml")
 DRAM_PJ_A_BIT = 8.0

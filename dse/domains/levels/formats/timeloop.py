@@ -22,8 +22,7 @@ from dse.domains.levels.machine import TENSORS, Level, Machine
 from dse.domains.levels.mapping import HierarchyMapping, LevelMapping, Loop
 from dse.domains.levels.workload import CONV_DIMS
 from dse.support.errors import InputError, shorten, unknown
-from dse.support.notes import with_note
-from dse.support.strict_yaml import Tagged, dump
+from dse.support.strict_yaml import Tagged, dump, with_note
 
 NAMES = {dim: "M" if dim == "K" else dim for dim in CONV_DIMS}
 """How Timeloop's published problems call each dim of a workload."""

@@ -17,8 +17,7 @@ from dse.domains.levels.formats.zigzag_machine import WORD_BITS
 from dse.domains.levels.machine import TENSORS, Machine
 from dse.domains.levels.mapping import HierarchyMapping, LevelMapping, Loop, read_mapping
 from dse.support.errors import InputError, shorten, unknown
-from dse.support.notes import noted, with_note
-from dse.support.strict_yaml import dump
+from dse.support.strict_yaml import dump, noted, with_note
 from dse.support.validation import whole_number
 
 ACCELERATOR, WORKLOAD, MAPPING = "zigzag-accelerator.yaml", "zigzag-workload.yaml", "zigzag-mapping.yaml"

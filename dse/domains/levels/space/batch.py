@@ -1,4 +1,4 @@
-"""Many mappings onto a machine of any number of levels, as one array."""
+"""Many mappings onto a machine of any number of levels, as one array; and what its levels hold."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from dse.domains.levels.layout import Layout, RowArray
 from dse.domains.levels.machine import Machine
 from dse.domains.levels.mapping import HierarchyMapping
 from dse.domains.levels.space.opened import NOTHING, Opened
-from dse.support.arrays import IntArray
+from dse.support.arrays import BoolArray, IntArray
+
+UNLIMITED = np.iinfo(np.int64).max
+"""Words of a level without a capacity."""
 
 
 @dataclass(frozen=True)
@@ -61,3 +64,22 @@ class HierarchyBatch:
             for number, tensor in enumerate(self.layout.tensors):
                 found[f"{level.name}.keep.{tensor}"] = self.rows[:, first + number]
         return found
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Words that levels hold, children that they spread over at most and at least: each (1 or n, levels).
+
+    One row is for all mappings, n rows are for one each.
+    """
+
+    words: IntArray
+    widest: IntArray
+    least: IntArray
+
+    def fit(self, words: IntArray, wide: IntArray) -> BoolArray:
+        """Which mappings fit, of the words that they hold and the children that they spread over."""
+        fitting: BoolArray = np.logical_and.reduce(
+            (words <= self.words) & (wide <= self.widest) & (wide >= self.least), axis=1
+        )
+        return fitting

@@ -18,8 +18,7 @@ from dse.core.space import Block, Gene, GeneVectors
 from dse.domains.levels.layout import Layout, RowArray
 from dse.domains.levels.machine import Machine
 from dse.domains.levels.mapping import HierarchyMapping
-from dse.domains.levels.space.batch import HierarchyBatch
-from dse.domains.levels.space.limits import Limits
+from dse.domains.levels.space.batch import HierarchyBatch, Limits
 from dse.domains.levels.space.opened import FAN_OUT, NOTHING, SIZE, Opened
 from dse.domains.levels.space.space import ROUNDS, HierarchySpace
 from dse.domains.levels.workload import Workload

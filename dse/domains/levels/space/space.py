@@ -17,12 +17,11 @@ from dse.core.space import Block, Gene, GeneVectors
 from dse.domains.levels.layout import Layout, RowArray
 from dse.domains.levels.machine import Machine
 from dse.domains.levels.mapping import HierarchyMapping
-from dse.domains.levels.space.batch import HierarchyBatch
+from dse.domains.levels.space.batch import UNLIMITED, HierarchyBatch, Limits
 from dse.domains.levels.space.chains import FactorChain, factor_chains
 from dse.domains.levels.space.constraints import Constraints, read_constraints
 from dse.domains.levels.space.features import Features
 from dse.domains.levels.space.layers import LevelChoices, level_choices
-from dse.domains.levels.space.limits import UNLIMITED, Limits
 from dse.domains.levels.space.opened import NOTHING
 from dse.domains.levels.space.packing import Packed, pack
 from dse.domains.levels.space.tables import ShapeTables, shape_tables
