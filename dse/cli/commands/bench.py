@@ -103,11 +103,15 @@ def searchers(
     for place, name in enumerate(chosen, start=1):
         with Console(stderr=True).status(f"{name} ({place} of {len(chosen)})"):
             rows.append({**measure(name, problem, budget), **where})
-    if json:
-        output.print_json({"searchers": rows})
-    else:
-        _show_searchers(rows, budget)
-    if any(row["failure"] for row in rows):
+    title = (
+        f"{budget:,} samples of {SEARCH_LAYER} on {SEARCH_ACCELERATOR}, {SEARCH_OBJECTIVE}, "
+        f"cost model {problem.model.name}, CPU time"
+    )
+    _print(json, "searchers", rows, title, SEARCHER_HEADS)
+    failed = [row for row in rows if row["failure"]]
+    for row in failed if not json else ():
+        output.make_console().print(f"failed: {row['searcher']}: {row['failure']}", style="red")
+    if failed:
         raise typer.Exit(1)
 
 
@@ -236,12 +240,8 @@ def campaign(
     problem = make_problem(load_layer(SEARCH_LAYER), SEARCH_ACCELERATOR)
     with Console(stderr=True).status(f"{cells:,} cells"):
         rows = list(bench.measure(problem, cells))
-    if json:
-        output.print_json({"campaign": rows})
-        return
     title = f"A campaign of {rows[0]['cells']:,} made-up cells, each step in a process of its own"
-    figures = [[row["step"], row["seconds"], row["peak_mb"]] for row in rows]
-    output.print_table(output.make_console(), title, ("step", "seconds", "peak MB"), figures)
+    _print(json, "campaign", rows, title, {"step": "step", "seconds": "seconds", "peak_mb": "peak MB"})
 
 
 @command.command()
@@ -261,36 +261,30 @@ def cluster(
     problem = make_problem(load_layer(SEARCH_LAYER), SEARCH_ACCELERATOR, SEARCH_OBJECTIVE)
     with Console(stderr=True).status("one worker, then more"):
         rows = list(bench.measure(problem, (1, workers)))
-    if json:
-        output.print_json({"cluster": rows})
-        return
-    figures = [[row["workers"], row["seconds"], row["times"]] for row in rows]
     title = f"A campaign of {rows[0]['cells']:,} cells on a Dask cluster"
-    output.print_table(output.make_console(), title, ("workers", "seconds", "times as fast"), figures)
-
-
-def _show_searchers(rows: list[dict[str, Any]], budget: int) -> None:
-    console = output.make_console()
-    heads = {
-        "searcher": "searcher",
-        "cpu_seconds": "CPU s",
-        "us_per_sample": "us a sample",
-        "model_seconds": "cost model s",
-        "model_us_per_sample": "us a sample",
-        "import_seconds": "imports s",
-        "peak_mb": "peak MB",
-    }
-    title = (
-        f"{budget:,} samples of {SEARCH_LAYER} on {SEARCH_ACCELERATOR}, {SEARCH_OBJECTIVE}, "
-        f"cost model {rows[0]['cost_model']}, CPU time"
+    _print(
+        json, "cluster", rows, title, {"workers": "workers", "seconds": "seconds", "times": "times as fast"}
     )
-    figures = [[row[key] for key in heads] for row in rows]
-    output.print_table(console, title, list(heads.values()), figures)
-    for row in rows:
-        if row["failure"]:
-            console.print(f"failed: {row['searcher']}: {row['failure']}", style="red")
 
 
+def _print(json: bool, key: str, rows: list[dict[str, Any]], title: str, heads: dict[str, str]) -> None:
+    """Print rows as JSON below a key, or those of their figures that have a head as a table."""
+    if json:
+        output.print_json({key: rows})
+    else:
+        figures = [[row[name] for name in heads] for row in rows]
+        output.print_table(output.make_console(), title, list(heads.values()), figures)
+
+
+SEARCHER_HEADS = {
+    "searcher": "searcher",
+    "cpu_seconds": "CPU s",
+    "us_per_sample": "us a sample",
+    "model_seconds": "cost model s",
+    "model_us_per_sample": "us a sample",
+    "import_seconds": "imports s",
+    "peak_mb": "peak MB",
+}
 TABLES: dict[str, tuple[str, tuple[str, ...]]] = {
     "cost": (
         f"Batches of random feasible mappings of {LAYER}, best of several repeats",
