@@ -9,8 +9,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import fields
 from functools import cache
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 from dse.core.cost_model import AnyCostModel
 from dse.core.model_settings import ModelSettings
@@ -19,24 +20,8 @@ from dse.core.objective import objective_named
 from dse.support.errors import InputError, shorten, unknown
 from dse.support.plugins import entry_named, load_entry, names_of, origins
 
-if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
-
 GROUP = "dse.cost_models"
 """The entry-point group under which any installed package offers cost models."""
-
-OURS = {
-    "chains": "dse.optimum.chains.searched.domain:ChainsModel",
-    "codesign": "dse.optimum.codesign.domain:CodesignModel",
-    "command": "dse.models.outside.command:Command",
-    "loopnest": "dse.models.loopnest:LoopNest",
-    "maestro": "dse.models.maestro:Maestro",
-    "maestro-exe": "dse.models.maestro.executable:MaestroExecutable",
-    "python": "dse.models.outside.python:Python",
-    "zigzag": "dse.models.zigzag:ZigZag",
-    "timeloop": "dse.models.timeloop.model:Timeloop",
-}
-"""Our own entry points, for a checkout that was installed before it had them."""
 
 DEFAULT_COST_MODEL = "loopnest"
 """The model of a Problem, and of every command that prices mappings, unless told otherwise."""
@@ -211,8 +196,4 @@ def _said(name: str, member: str) -> Any:
 @cache
 def _entries() -> tuple[EntryPoint, ...]:
     # Looking through all that is installed takes milliseconds, and every problem asks for its model.
-    from importlib.metadata import EntryPoint, entry_points
-
-    found = tuple(entry_points(group=GROUP))
-    known = {entry.name for entry in found}
-    return (*found, *(EntryPoint(name, at, GROUP) for name, at in OURS.items() if name not in known))
+    return tuple(entry_points(group=GROUP))

@@ -159,17 +159,8 @@ def make_problem(
 def problem_from_identity(identity: Mapping[str, Any]) -> AnyProblem:
     """The problem that a record names, by its identity's part `problem`; InputError where it is not right."""
     space = identity["space"]
-    return make_problem(
-        layer_from_dict(layer_of_identity(identity)),
-        hardware_from_dict(space["accelerator"], identity["cost_model"]),
-        identity["objective"],
-        identity["cost_model"],
-        space["tiles"],
-        space["fixed"],
-        space.get("parts") or "default",
-        identity.get("area_budget"),
-        identity.get("limits") or (),
-    )
+    parts = {"layer": layer_of_identity(identity), "accelerator": space["accelerator"]}
+    return problem_from_definition({**space, **identity, **parts}, identity["cost_model"])
 
 
 def problem_from_definition(
