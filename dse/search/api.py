@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from dse.core.problem import Hardware
 
 RECORD, JOURNAL, RESULT, MAPPING = "record.parquet", "record.journal", "result.json", "mapping.json"
+FIGURES = ("cycles", "energy_nj", "macs", "l1_size", "l2_size")
+"""Those of the best point, in a Result."""
 
 
 @dataclass(frozen=True)
@@ -73,11 +75,7 @@ class Result:
             loss=float(point.loss[0]),
             index=index,
             genes=tuple(genes[0].tolist()),
-            cycles=int(point.cycles[0]),
-            energy_nj=float(point.energy_nj[0]),
-            macs=int(point.macs[0]),
-            l1_size=int(point.l1_size[0]),
-            l2_size=int(point.l2_size[0]),
+            **{name: getattr(point, name)[0].item() for name in FIGURES},
             mapping=self.cell.problem.space.decode(genes)[0],
             accelerator=self.cell.problem.on_machine_of(genes[0]).accelerator,
         )
@@ -168,11 +166,7 @@ class Result:
             "loss": best.loss,
             "index": best.index,
             "genes": list(best.genes),
-            "cycles": best.cycles,
-            "energy_nj": best.energy_nj,
-            "macs": best.macs,
-            "l1_size": best.l1_size,
-            "l2_size": best.l2_size,
+            **{name: getattr(best, name) for name in FIGURES},
             "mapping": best.mapping.to_dict(),
             **({"accelerator": best.accelerator.to_dict()} if self._opens_hardware else {}),
             "case": self.best_problem.case(best.mapping),
