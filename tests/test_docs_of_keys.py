@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from dse.core import directives
+from dse.core import timeloop_files
 from dse.domains.levels.formats import zigzag as zigzag_mapping
 from dse.domains.levels.formats import zigzag_machine
 from dse.models.timeloop import yaml_schema
@@ -26,8 +26,8 @@ def rows_of_the_readers() -> dict[tuple[str, str], Row]:
     for kind, read in timeloop_problem.READ.items():
         found["Timeloop problem", kind] = set(read), set(timeloop_problem.NO_CHANGE[kind]), set()
     found["Timeloop problem", "instance"] = set(), set(), {"densities"}
-    for kind, read in directives.READ.items():
-        found["Timeloop mapping", kind] = set(read), set(directives.NO_CHANGE[kind]), set()
+    for kind, read in timeloop_files.READ.items():
+        found["Timeloop mapping", kind] = set(read), set(timeloop_files.NO_CHANGE[kind]), set()
     for kind, read in zigzag_machine.READ.items():
         rest = zigzag_machine.NO_CHANGE[kind], zigzag_machine.SEEN[kind]
         found["ZigZag accelerator", kind] = set(read), set(rest[0]), set(rest[1])

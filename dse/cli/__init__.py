@@ -15,7 +15,7 @@ import typer
 from typer.exceptions import TyperException
 
 from dse.cli.application import build
-from dse.cli.compiling_view import compiling_said
+from dse.cli.waiting_view import compiling_said
 from dse.support.errors import FloorWarning, InputError, format_exception, one_line
 from dse.support.interrupts import ignore_interrupts
 
@@ -43,7 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         app = build()
         if COMPLETE in os.environ:
-            from dse.cli.completion import answer
+            from dse.cli.options import answer
 
             answer(app)
         # Not through typer's own main, which prints errors its way and makes a reader that left a failure.

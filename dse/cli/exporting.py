@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dse.cli.completion import complete_format
+from dse.cli.options import complete_format
 from dse.support.errors import InputError, unknown
 
 if TYPE_CHECKING:

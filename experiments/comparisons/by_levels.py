@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dse.core.layer import Layer
-from dse.domains.clustered.loop_counts import nest
 from dse.domains.clustered.mapping import Mapping
+from dse.domains.clustered.nest import nest
 from dse.domains.levels.machine import Bandwidth, Energy, Level, Machine
 from dse.domains.levels.mapping import HierarchyMapping, LevelMapping
 from dse.models.loopnest import Constants

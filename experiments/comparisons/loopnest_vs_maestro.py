@@ -20,8 +20,8 @@ from scipy.stats import spearmanr
 
 from dse.core.layer import Layer
 from dse.domains.clustered.accelerator import PRESETS, UNLIMITED
-from dse.domains.clustered.loop_counts import nest
 from dse.domains.clustered.mapping import Mapping, MappingBatch
+from dse.domains.clustered.nest import nest
 from dse.domains.clustered.problem import Problem
 from dse.models.loopnest import Constants, LoopNest
 from dse.models.loopnest.breakdown import energy_parts

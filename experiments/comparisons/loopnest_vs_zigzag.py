@@ -17,8 +17,8 @@ from collections.abc import Callable
 from scipy.stats import spearmanr
 
 from dse.core.layer import Layer
-from dse.domains.clustered.loop_counts import nest
 from dse.domains.clustered.mapping import Mapping
+from dse.domains.clustered.nest import nest
 from dse.domains.clustered.problem import Problem
 from dse.models.loopnest import Constants, Counts, LoopNest
 from dse.models.loopnest.breakdown import energy_parts

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from dse.core.layer import Layer
 from dse.domains.clustered.accelerator import Accelerator
-from dse.domains.clustered.loop_counts import nest
 from dse.domains.clustered.mapping import Level, Mapping
+from dse.domains.clustered.nest import nest
 from dse.models.loopnest import Counts
 
 COUPLED = {

@@ -274,7 +274,8 @@ class Halved(LoopNest):
 
 def installed(monkeypatch: pytest.MonkeyPatch, **models: str) -> None:
     """Have those models installed beside ours."""
-    entries = [EntryPoint(name, value, GROUP) for name, value in (registry.OURS | models).items()]
+    ours = {entry.name: entry.value for entry in registry._entries()}
+    entries = [EntryPoint(name, value, GROUP) for name, value in (ours | models).items()]
     monkeypatch.setattr(registry, "_entries", lambda: tuple(entries))
 
 

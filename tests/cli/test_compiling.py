@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from dse.cli import compiling_view
-from dse.cli.compiling_view import Compiling, compiling_said
+from dse.cli import waiting_view
+from dse.cli.waiting_view import Compiling, compiling_said
 from dse.support import jit
 from dse.support.compiling import as_kernel, kernel, subroutine
 
@@ -17,7 +17,7 @@ from dse.support.compiling import as_kernel, kernel, subroutine
 def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
     """The seconds that pass, which a test sets."""
     now = [0.0]
-    monkeypatch.setattr(compiling_view.time, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(waiting_view.time, "perf_counter", lambda: now[0])
     return now
 
 
@@ -51,7 +51,7 @@ def test_what_takes_no_time_is_not_said(clock: list[float], capsys: pytest.Captu
 def test_numba_tells_from_the_first_kernels_on_and_until_the_command_ends(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(compiling_view, "WORTH_SAYING", 0.0)
+    monkeypatch.setattr(waiting_view, "WORTH_SAYING", 0.0)
     with compiling_said():
         for watch in list(jit.watchers):
             watch()

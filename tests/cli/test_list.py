@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dse.cli.listing import first_sentence, kinds
-from dse.core.cost_models import OURS, cost_model
+from dse.core.cost_models import all_models, cost_model
 from dse.core.objective import OBJECTIVES
 from dse.domains.clustered.accelerator import PRESETS
 from dse.search.searcher import make_searcher
@@ -40,7 +40,7 @@ def test_list_names_what_there_is(dse: Dse, tmp_path: Path, monkeypatch: pytest.
     assert [entry["name"] for entry in found["accelerators"]] == list(PRESETS)
     assert [entry["name"] for entry in found["objectives"]] == list(OBJECTIVES)
     models = {entry["name"]: entry for entry in found["cost-models"]}
-    assert set(models) == {*OURS}
+    assert set(models) == {*all_models()}
     assert [name for name, entry in models.items() if entry["default"]] == ["loopnest"]
     assert [name for name, entry in models.items() if entry["domain"] == "levels"] == ["timeloop"]
     abilities = ("strides", "cases", "detail", "proofs", "settings")

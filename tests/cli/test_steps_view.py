@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from dse.cli.steps_view import steps
+from dse.cli.waiting_view import steps
 from dse.support.telling import now_and_then
 
 

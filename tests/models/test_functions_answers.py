@@ -192,7 +192,7 @@ def test_what_a_function_prints_stays_out_of_the_results(dse: Dse, tmp_path: Pat
 
 
 def test_nothing_but_samples_is_asked_for_whatever_the_objective(tmp_path: Path) -> None:
-    from dse.search.flatness import flat_objective
+    from dse.search.start import flat_objective
 
     body = "return {'cycles': 10**9, 'energy_nj': 1, 'power': 1}"
     file = write(tmp_path / "costs.py", COUNTING.format(mapping="mapping", body=body))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dse import Problem, search
-from dse.core.cost_models import OURS
+from dse.core.cost_models import all_models
 from dse.domains.clustered.accelerator import PRESETS
 from tests import ROOT
 from tests.conftest import Dse
@@ -40,7 +40,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def test_it_is_listed_with_its_package_and_what_it_can_do(dse: Dse) -> None:
     listed = dse("list", "cost-models", "--json").json["cost-models"]
     models = {entry["name"]: entry for entry in listed}
-    assert set(models) == {*OURS, "roofline"}
+    assert set(models) == {*all_models()}
     assert models["roofline"]["package"] == "dse-roofline"
     assert not any(models["roofline"][ability] for ability in ("default", "strides", "cases"))
     assert models["roofline"]["proofs"]

@@ -8,8 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from dse.cli import output
-from dse.cli.completion import complete_network, complete_objective
-from dse.cli.options import CostModelName, Json, Tiles
+from dse.cli.options import CostModelName, Json, Tiles, complete_network, complete_objective
 
 LAYER = "resnet18:1"
 SEARCH_LAYER, SEARCH_ACCELERATOR, SEARCH_OBJECTIVE = "alexnet:conv2", "eyeriss-small", "edp"

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dse.cli import output
-from dse.cli.completion import complete_searcher
-from dse.cli.options import Json, Settings
+from dse.cli.options import Json, Settings, complete_searcher
 from dse.support.errors import shorten
 
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ from typing import Annotated
 import typer
 
 from dse.cli.commands.check import report_verdicts
-from dse.cli.completion import complete_model
-from dse.cli.options import Json
+from dse.cli.options import Json, complete_model
 
 
 def command(

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dse.cli import output
-from dse.cli.completion import complete_objective
 from dse.cli.networks import note_merged
 from dse.cli.options import (
     ACCELERATOR_OPTION,
@@ -21,6 +20,7 @@ from dse.cli.options import (
     Json,
     Limit,
     chosen_model,
+    complete_objective,
 )
 from dse.support.errors import InputError
 from dse.support.quantities import energy, quantity

@@ -19,7 +19,7 @@ from dse.cli.options import (
     Limit,
     chosen_model,
 )
-from dse.cli.steps_view import steps
+from dse.cli.waiting_view import steps
 from dse.support.errors import InputError
 from dse.support.quantities import quantity
 

@@ -8,10 +8,9 @@ from typing import Annotated
 import typer
 
 from dse.cli import output
-from dse.cli.completion import complete_format
 from dse.cli.exporting import FORMAT_HELP, check_format
 from dse.cli.networks import note_merged
-from dse.cli.options import AcceleratorName, CostModelName, Json, LayerName, chosen_model
+from dse.cli.options import AcceleratorName, CostModelName, Json, LayerName, chosen_model, complete_format
 from dse.support.errors import InputError
 
 

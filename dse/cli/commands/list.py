@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dse.cli import output
-from dse.cli.completion import complete_network
 from dse.cli.listing import CHAINS, LAYERS, Entry, aliases, kinds, network_parts
 from dse.cli.networks import merged_layers, merged_text
-from dse.cli.options import Json
+from dse.cli.options import Json, complete_network
 from dse.support.errors import InputError, unknown
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ from typing import Annotated
 import typer
 
 from dse.cli import output
-from dse.cli.completion import complete_model
-from dse.cli.options import Json
+from dse.cli.options import Json, complete_model
 
 
 def command(
@@ -40,7 +39,7 @@ def command(
     json: Json = False,
 ) -> None:
     """Write a campaign's report (page, figures, tables) and print its result, also of an unfinished one."""
-    from dse.cli.steps_view import steps
+    from dse.cli.waiting_view import steps
     from dse.report.printing import print_report
     from dse.report.summary import regrets
     from dse.report.tables import NAMES

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dse.cli import output
-from dse.cli.completion import complete_campaign, complete_executor
 from dse.cli.networks import note_merged
-from dse.cli.options import Json
+from dse.cli.options import Json, complete_campaign, complete_executor
 from dse.support.errors import InputError
 
 if TYPE_CHECKING:
@@ -124,7 +123,7 @@ def default_folder(campaign: Path, name: str) -> Path:
 
 
 def _report(folder: Path, json: bool, failures: dict[str, str], pictures: bool) -> None:
-    from dse.cli.steps_view import steps
+    from dse.cli.waiting_view import steps
     from dse.report.printing import print_report
     from dse.report.writing import write_report
 

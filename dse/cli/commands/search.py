@@ -104,8 +104,8 @@ def command(
     """
     from dse.campaign.network import NetworkSearch
     from dse.core.objective import several
-    from dse.search.flatness import flat_objective
     from dse.search.searcher import default_searcher, make_searcher, parse_settings
+    from dse.search.start import flat_objective
     from dse.support.validation import whole_number
 
     layers, formats = layers_asked("search", layer, network), check_formats(format, out)

@@ -24,9 +24,16 @@ from dse.core.objective import canonical_objective, parse_objectives
 from dse.core.problem import SharedMembers
 from dse.core.reasons import Reason
 from dse.domains.levels.cost_model import LevelsCostModel, PriceRows
-from dse.domains.levels.judging import PriceEach, criteria_of, misfits, needs_of, refuse_objectives
+from dse.domains.levels.judging import (
+    LevelsUse,
+    PriceEach,
+    criteria_of,
+    figures_of,
+    misfits,
+    needs_of,
+    refuse_objectives,
+)
 from dse.domains.levels.layout import RowArray
-from dse.domains.levels.limits import LevelsUse, figures_of
 from dse.domains.levels.machine import Machine
 from dse.domains.levels.mapping import HierarchyMapping, read_mapping
 from dse.domains.levels.nest import machine_case, machine_nest
@@ -63,7 +70,7 @@ class MachineProblem(SharedMembers):
     """The figures of the machine that are genes: given as `read_opened` reads them, kept as Opened."""
     area_budget: float | None = None
     limits: str | Sequence[str] = ()
-    """Texts such as `Buffer_use <= 0.5`, see `dse.domains.levels.limits`: what else is not feasible."""
+    """Texts such as `Buffer_use <= 0.5`, see `dse.domains.levels.judging`: what else is not feasible."""
 
     templates: ClassVar[tuple[str, ...]] = ()
     """Known dataflows are of two levels."""

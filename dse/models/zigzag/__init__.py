@@ -14,8 +14,8 @@ from importlib.metadata import PackageNotFoundError, version
 from dse.core.layer import Layer
 from dse.core.reasons import Reason
 from dse.domains.clustered.accelerator import Accelerator
-from dse.domains.clustered.loop_counts import nest
 from dse.domains.clustered.mapping import Mapping
+from dse.domains.clustered.nest import nest
 from dse.models.outside.answers import Answer, Refusal, read_answer
 from dse.models.outside.model import OutsideModel
 from dse.models.zigzag.constants import Constants

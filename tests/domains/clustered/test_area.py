@@ -9,7 +9,7 @@ from dse.core.layer import Layer
 from dse.core.reasons import Reason
 from dse.domains.clustered.accelerator import PRESETS
 from dse.domains.clustered.problem import Problem
-from dse.search.flatness import flat_objective
+from dse.search.start import flat_objective
 from dse.support.errors import InputError
 
 LAYER = Layer("CONV", 12, 6, 9, 10, 3, 3, (1, 1), (1, 1))

@@ -22,10 +22,9 @@ from collections.abc import Mapping as Table
 from pathlib import Path
 from typing import Any
 
-from dse.core.directives import Counts, read_factors, read_order
-from dse.core.directives import read_directives as directives
 from dse.core.layer import DIMS, Layer
-from dse.core.timeloop_problem import NAMES, PROBLEM, TENSORS, problem_text
+from dse.core.timeloop_files import NAMES, PROBLEM, TENSORS, Counts, problem_text, read_factors, read_order
+from dse.core.timeloop_files import read_directives as directives
 from dse.domains.clustered.accelerator import Accelerator
 from dse.domains.clustered.mapping import Level, Mapping
 from dse.support.errors import InputError, shorten, unknown

@@ -14,8 +14,8 @@ from typing import Any
 from dse.core.layer import Layer
 from dse.core.zigzag_workload import DIMS, LINKS, WORD, held, layer_data
 from dse.domains.clustered.accelerator import Accelerator
-from dse.domains.clustered.loop_counts import Nest, nest
 from dse.domains.clustered.mapping import Mapping
+from dse.domains.clustered.nest import Nest, nest
 from dse.models.zigzag.constants import Constants
 from dse.models.zigzag.description import machine_data
 from dse.support.errors import InputError

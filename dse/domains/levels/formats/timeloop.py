@@ -15,8 +15,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from dse.core.directives import read_directives, read_factors, read_order
-from dse.core.timeloop_problem import PROBLEM, problem_text
+from dse.core.timeloop_files import PROBLEM, problem_text, read_directives, read_factors, read_order
 from dse.domains.levels.formats import Written
 from dse.domains.levels.machine import TENSORS, Level, Machine
 from dse.domains.levels.mapping import HierarchyMapping, LevelMapping, Loop

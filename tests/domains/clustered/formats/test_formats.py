@@ -18,7 +18,7 @@ from dse.core.layer import Layer
 from dse.core.widths import Widths
 from dse.domains.clustered.accelerator import PRESETS, Accelerator
 from dse.domains.clustered.formats import FORMATS, export, read_mapping
-from dse.domains.clustered.loop_counts import nest
+from dse.domains.clustered.nest import nest
 from dse.domains.clustered.space.mapping_space import MappingSpace
 from dse.models.loopnest import LoopNest
 from dse.support.errors import InputError

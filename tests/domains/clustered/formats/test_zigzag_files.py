@@ -11,7 +11,7 @@ import pytest
 
 from dse.domains.clustered.accelerator import PRESETS
 from dse.domains.clustered.formats import export
-from dse.domains.clustered.loop_counts import nest
+from dse.domains.clustered.nest import nest
 from dse.domains.clustered.problem import Problem
 from dse.domains.levels.mapping import HierarchyMapping
 from dse.support.errors import InputError

@@ -1,4 +1,6 @@
-"""What a directive of a Timeloop mapping says of its loops: factors and a permutation.
+"""Timeloop's files as both kinds of machines have them: the problem, and the directives of a mapping.
+
+A directive says of its loops factors and a permutation.
 
 Each key of a directive is read, or changes nothing, or is refused by name, as are two directives of a kind
 for one target. Keys are those of Timeloop's `mapping/parser.cpp`.
@@ -10,9 +12,14 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from dse.core.layer import Layer
 from dse.support.errors import InputError, shorten, unknown
-from dse.support.strict_yaml import line_of
+from dse.support.strict_yaml import dump, line_of, with_note
 
+NAMES = {"K": "M", "C": "C", "Y": "P", "X": "Q", "R": "R", "S": "S"}
+"""How Timeloop's published problems call each dim."""
+TENSORS = ["Weights", "Inputs", "Outputs"]
+PROBLEM = "timeloop-problem.yaml"
 Counts = dict[str, tuple[int, int]]
 """By dim, how often a loop runs, and how often in the last round."""
 
@@ -116,3 +123,50 @@ def read_order(given: Any, at: str, names: Mapping[str, str], every: Sequence[st
     if len(dims) != len(set(dims)):
         raise InputError(f"{at}.permutation must hold each dim once, got {shorten(given)}")
     return (*dims, *(dim for dim in every if dim not in dims))
+
+
+def problem_text(layer: Layer, *, batch: bool = False) -> str:
+    """The file PROBLEM, a convolution or a depthwise one, version 0.4; with `batch` a dim N of 1 too.
+
+    K, Y and X are its M, P and Q. Padding and the rows that no filter reaches have no words there: a note has
+    the layer itself.
+    """
+    about = f"{layer.name or 'layer'}: {layer}"
+    text = dump(about, {"problem": _problem(layer, ["N"] if batch else [])})
+    return with_note(text, "layer", {**layer.to_dict(), "name": layer.name})
+
+
+def _problem(layer: Layer, batch: list[str]) -> dict[str, Any]:
+    rows, columns = [["P", "Wstride"], ["R", "Wdilation"]], [["Q", "Hstride"], ["S", "Hdilation"]]
+    samples = [[[dim]] for dim in batch]
+    channels = ["M", "C"] if layer.type == "CONV" else ["C", "M"]
+    # A depthwise layer's outputs have its channels, and M is 1.
+    outputs = ["M"] if layer.type == "CONV" else ["C", "M"]
+    spaces = {
+        "Weights": [[[dim]] for dim in (*channels, "R", "S")],
+        "Inputs": [*samples, [["C"]], rows, columns],
+        "Outputs": [*samples, *([[dim]] for dim in (*outputs, "P", "Q"))],
+    }
+    steps = {
+        "Wstride": layer.stride[0],
+        "Hstride": layer.stride[1],
+        "Wdilation": layer.dilation[0],
+        "Hdilation": layer.dilation[1],
+    }
+    return {
+        "version": 0.4,
+        "shape": {
+            "name": "CNN_Layer" if layer.type == "CONV" else "Depthwise_Layer",
+            "dimensions": [*NAMES.values(), *batch],
+            "coefficients": [{"name": name, "default": 1} for name in steps],
+            "data_spaces": [
+                {
+                    "name": name,
+                    "projection": projection,
+                    **({"read_write": True} if name == "Outputs" else {}),
+                }
+                for name, projection in spaces.items()
+            ],
+        },
+        "instance": {NAMES[dim]: size for dim, size in layer.loops.items()} | dict.fromkeys(batch, 1) | steps,
+    }

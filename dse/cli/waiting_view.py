@@ -1,4 +1,7 @@
-"""What a command says while kernels are compiled: soon that they are, then how far, at last what it took."""
+"""What a command says on stderr while somebody waits: which step it is at, and that kernels are compiled.
+
+Of compiling it says soon that it goes on, then how far it is, at last what it took.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,16 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from threading import Event, Thread
 from typing import Any
 
 from dse.cli.output import short
 from dse.support import jit
+from dse.support.errors import one_line
+from dse.support.telling import Tell
 
+SECONDS = 3.0
+"""Where there is no terminal, what goes on is said so often: a command that is done by then says nothing."""
 WORTH_SAYING = 0.5
 """Seconds of compiling after which it is said."""
 EVERY = 10.0
@@ -87,3 +95,40 @@ def compiling_said() -> Iterator[None]:
         yield
     finally:
         compiling.finish()
+
+
+@contextmanager
+def steps(seconds: float = SECONDS) -> Iterator[Tell]:
+    """Tell of steps until the block ends."""
+    if not sys.stderr.isatty():
+        with _lines(seconds) as tell:
+            yield tell
+        return
+    from rich.console import Console
+    from rich.markup import escape
+
+    with Console(stderr=True).status("") as status:
+        yield lambda text: status.update(escape(one_line(text)))
+
+
+@contextmanager
+def _lines(seconds: float) -> Iterator[Tell]:
+    """A line on the step at hand every so many seconds, in the midst of a long one too, each said once."""
+    steps, ended = [""], Event()
+
+    def look() -> None:
+        said = ""
+        while not ended.wait(seconds):
+            if steps[-1] != said:
+                said = steps[-1]
+                # Whoever read along may have left.
+                with suppress(OSError, ValueError):
+                    print(one_line(said), file=sys.stderr, flush=True)
+
+    thread = Thread(target=look, daemon=True)
+    thread.start()
+    try:
+        yield steps.append
+    finally:
+        ended.set()
+        thread.join()
