@@ -46,7 +46,8 @@ class Tables:
                 self._of.setdefault(term.delivery, []).append(number)
         every = [*(term.parts for term in terms.flat), *(first.parts for first in terms.firsts)]
         self._always = [
-            np.array([self._place(part, parts) for parts in every]) for part in range(len(counts))
+            np.array([self._place(part, parts) for parts in every], dtype=np.int64)
+            for part in range(len(counts))
         ]
         self._outsides: dict[Pattern, list[Outside]] = {}
         self._places: dict[object, list[int]] = {}
