@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dse.cli import output
-from dse.cli.best_view import DIGITS
 from dse.cli.networks import note_merged, problem_asked
 from dse.cli.options import (
     AcceleratorName,
@@ -192,6 +191,7 @@ def explain_what_if(
 def _show_what_if(
     problem: AnyProblem, layer: str, accelerator: str, base: Certificate, found: list[WhatIf]
 ) -> None:
+    from dse.cli.best_view import DIGITS
     from dse.core.cost_models import unit_of
     from dse.optimum.what_if import GAINS
 
