@@ -38,6 +38,7 @@ class Roofline(CostModel):
     name = "roofline"
     version = "1"
     proof_module = "dse_roofline_proof"
+    rates = ("noc_bandwidth", "offchip_bandwidth")
     units: ClassVar[dict[str, str]] = {"area": "elements", "power": "mW"}
 
     def evaluate(

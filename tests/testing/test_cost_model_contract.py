@@ -40,6 +40,12 @@ CHEATERS: list[tuple[str, CostModel, str]] = [
     ("detail", models.Vague(), "which it accepts, got None"),
     ("detail", models.Miscounting(), "expected parts of cycles that add up to"),
     ("constants", models.Deaf(), "expected some figure to depend on mac_pj; doubled, it changes none"),
+    (
+        "rates",
+        models.Congested(),
+        "expected no more cycles with twice the noc_bandwidth; a convolution",
+    ),
+    ("rates", models.Misnamed(), "expected rates among noc_bandwidth and offchip_bandwidth, got simd_lanes"),
     ("proofs", models.Unproven(), "expected an optimum to be certified; only cost models"),
 ]
 

@@ -93,6 +93,9 @@ class CostModel(AnyCostModel):
     domain = "clustered"
     output_halo: ClassVar[bool] = False
     """Whether a PE's buffer must hold an output tile with the halo of its inputs (a quirk of MAESTRO)."""
+    rates: ClassVar[tuple[str, ...]] = ()
+    """Those of `noc_bandwidth` and `offchip_bandwidth` of which more makes no mapping take more cycles, nor
+    other energy: of machines that differ in these alone, proofs and co-design look at the widest."""
     refuses_below_floors: ClassVar[bool] = True
     """Whether fewer cycles than a mapping's MACs take, by the accelerator's PEs and lanes, are the model's
     fault and refuse the mapping. If not, they are taken as they are, with a `FloorWarning` at the first."""

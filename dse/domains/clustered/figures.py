@@ -24,7 +24,7 @@ from dse.domains.clustered.mapping import MappingBatch
 SIZES = ("l1_size", "l2_size")
 BANDWIDTHS = ("noc_bandwidth", "offchip_bandwidth")
 SOUND = "loopnest"
-"""The cost model whose cycles a wider link never makes more; of others that is not known."""
+"""The cost model whose areas, and energies by count, are known."""
 CONSTANTS = "constants."
 DIGAMMA_PE_UM2, DIGAMMA_BIT_UM2 = 282, 0.086
 """Kao et al., "DiGamma: Domain-aware Genetic Algorithm for HW-Mapping Co-optimization for DNN Accelerators",
@@ -38,7 +38,7 @@ class ClusteredFigures:
         found = {}
         for name in MACHINE_FIGURES:
             kind = CAPACITY if name in SIZES else STRUCTURE
-            if name in BANDWIDTHS and model.name == SOUND:
+            if name in BANDWIDTHS and name in getattr(model, "rates", ()):
                 kind = RATE
             least, most = CLOCK_GHZ if name == "clock_ghz" else (int(name != "noc_latency"), MAX_FIGURE)
             most = MAX_PES if name == "num_pes" else most

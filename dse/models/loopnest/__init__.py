@@ -49,6 +49,7 @@ class LoopNest(CostModel):
     prices_strides = True
     prices_cases = True
     explains = True
+    rates = ("noc_bandwidth", "offchip_bandwidth")
     prices_widths = True
     proof_module = "dse.models.loopnest.proof.bounds"
     check_module = "dse.models.loopnest.check.claims"

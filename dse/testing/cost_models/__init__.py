@@ -42,6 +42,7 @@ COST_MODEL_RULES: tuple[Rule, ...] = (
     Rule("cases", "prices cases as it prices mappings, if it says so", abilities.cases, PRICED),
     Rule("detail", "explains figures by parts that add up, if it says so", abilities.detail, PRICED),
     Rule("constants", "depends on its constants, and can be named with them", abilities.constants, PRICED),
+    Rule("rates", "takes no longer with the wider links that it declares", abilities.rates, PRICED),
     Rule("proofs", "can be certified, if it says so", abilities.proofs, (*PRICED, "accepts")),
     Rule(
         "bounds",

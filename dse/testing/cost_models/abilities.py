@@ -15,6 +15,7 @@ from dse.domains.clustered.accelerator import PRESETS
 from dse.domains.clustered.cases import Cases, parse_cases
 from dse.domains.clustered.check.intervals import bounds_check
 from dse.domains.clustered.cost_model import CostModel
+from dse.domains.clustered.figures import BANDWIDTHS
 from dse.domains.clustered.mapping import MappingBatch
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof.certifiers import certifier_of
@@ -130,6 +131,25 @@ def constants(candidate: ModelCandidate) -> str:
         if difference(candidate.costs[0], changed) is None:
             raise Broken(f"expected some figure to depend on {name}; doubled, it changes none")
     return ", ".join(names)
+
+
+def rates(candidate: ModelCandidate) -> str:
+    """Twice a bandwidth that it declares makes no mapping slower, and changes neither energy nor buffers."""
+    if wrong := set(candidate.model.rates) - set(BANDWIDTHS):
+        raise Broken(f"expected rates among {' and '.join(BANDWIDTHS)}, got {', '.join(sorted(wrong))}")
+    for setting, costs in zip(candidate.settings, candidate.costs, strict=True):
+        for name in candidate.model.rates:
+            wider = replace(setting.accelerator, **{name: 2 * getattr(setting.accelerator, name)})
+            found = candidate.price(replace(setting, accelerator=wider), setting.all)
+            worse = np.flatnonzero(found.cycles > costs.cycles)
+            if len(worse):
+                figures = f"{costs.cycles[worse[0]]}, and then {found.cycles[worse[0]]}"
+                raise Broken(f"expected no more cycles with twice the {name}; {setting.name} takes {figures}")
+            same = ("energy_nj", "l1_size", "l2_size", "valid")
+            changed = [one for one in same if (getattr(found, one) != getattr(costs, one)).any()]
+            if changed:
+                raise Broken(f"expected {changed[0]} not to depend on {name}, of {setting.name} it does")
+    return ", ".join(candidate.model.rates) or SILENT
 
 
 def bounds(candidate: ModelCandidate) -> str:

@@ -205,6 +205,22 @@ class Unproven(Honest):
     proof_module = "tests.no_such_module"
 
 
+class Congested(Honest):
+    """Slower with a wider NoC."""
+
+    name = "congested"
+    rates = ("noc_bandwidth",)
+
+    def evaluate(self, layer, accelerator, mappings, *, threads=1):
+        costs = super().evaluate(layer, accelerator, mappings, threads=threads)
+        return replace(costs, cycles=costs.cycles + accelerator.noc_bandwidth * costs.valid)
+
+
+class Misnamed(Honest):
+    name = "misnamed"
+    rates = ("simd_lanes",)
+
+
 def bounds_too_high(problem: Problem) -> IntervalBoxes:
     """Of a convolution that is large, energies that are above the prices."""
 
