@@ -202,7 +202,7 @@ def _of_ties(certificate: Certificate, *, kept: bool) -> str:
 
 
 def _proof(certificate: Certificate, problem: AnyProblem) -> str:
-    """What was enumerated and what was bounded, in a sentence."""
+    """What was bounded and what was priced, in a sentence."""
     from dse.core.domains import prover_of
 
     counts, seconds = certificate.counts, output.short(certificate.seconds)
@@ -216,11 +216,11 @@ def _proof(certificate: Certificate, problem: AnyProblem) -> str:
         kept = f" after {output.short(certificate.earlier_seconds)} s of earlier runs{kept}"
     left = f", {counts.open:,} left" if counts.open else ""
     beyond = " or beyond the limits" if within_limits(problem) else ""
-    choices = "choice" if counts.groups == 1 else "choices"
+    boxes = "box" if counts.groups == 1 else "boxes"
     return (
         f"proof over {counts.mappings:,} mappings in {seconds} s{kept}: "
-        f"{counts.groups:,} {choices} of {prover_of(problem).groups}, {counts.too_large:,} too large for the "
-        f"buffers{beyond}, {counts.bounded:,} ruled out by their bound, {counts.solved:,} solved{left}"
+        f"{counts.groups:,} {boxes} of {prover_of(problem).groups}, {counts.too_large:,} too large for the "
+        f"buffers{beyond}, {counts.bounded:,} ruled out by their bound, {counts.solved:,} priced{left}"
     )
 
 

@@ -50,10 +50,6 @@ class Prover(Protocol):
     def floor_only(self) -> bool:
         """Whether a floor is all that can be said of the problem: found within seconds, and never kept."""
 
-    @property
-    def breaks_ties(self) -> bool:
-        """Whether of mappings with the least loss the solver finds that of least other figure."""
-
     def refuse(self) -> None:
         """InputError unless the optimum of the problem can be proven, or its floor is known."""
 

@@ -106,6 +106,9 @@ class LineSearch:
         self.lines.sort(key=lambda line: line.slope)
         found = [(math.inf, (self.lines[0], self.lines[-1]))]
         for one, two in combinations(self.lines, 2):
+            if one.slope == two.slope:
+                # Where proofs ran out of time, a line may be drawn again.
+                continue
             point = _meeting(one, two)
             if all(_at(line, *point) >= line.least * (1.0 - SAME) for line in self.lines):
                 joules, seconds = point

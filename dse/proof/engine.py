@@ -106,15 +106,17 @@ class Search:
 
         A first round is done in any case, so that every run comes some way.
         """
-        boxes, bounds = self.boxes.unpack(kept) if kept else (self.boxes.roots(), np.empty(0))
-        if len(boxes) == len(bounds):
-            self.open = OpenBoxes(boxes, bounds)
-            self.tally.ruled_out += self.open.keep(bounds < self.to_beat)
+        left = OpenBoxes(*self.boxes.unpack(kept)) if kept else None
+        if left is not None and len(left):
+            self.open = left
+            self.tally.ruled_out += left.keep(left.bounds < self.to_beat)
         else:
-            self.open = OpenBoxes(boxes[:0], np.empty(0))
-            self._enter(boxes, np.full(len(boxes), -math.inf))
-        begun = False
-        while len(self.open) and not (begun and self.clock.over) and len(self.open) < MOST_OPEN:
+            # What was kept and cannot be read is as if it was not.
+            roots = self.boxes.roots()
+            self.open = OpenBoxes(roots[:0], np.empty(0))
+            self._enter(roots, np.full(len(roots), -math.inf))
+        begun, open_ = False, self.open
+        while len(open_) and not (begun and self.clock.over) and len(open_) < MOST_OPEN:
             self._round()
             if improve := getattr(self.boxes, "improve", None):
                 self._offer(improve(self.design, self.loss))

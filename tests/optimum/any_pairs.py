@@ -16,8 +16,8 @@ from dse.domains.clustered.mapping import (
     MappingBatch,
 )
 from dse.domains.clustered.problem import Problem
+from dse.models.loopnest.bound.dominance import count_undominated
 from dse.models.loopnest.params import machine_params
-from dse.models.loopnest.proof.boxes.dominance import count_undominated
 from dse.support.arrays import BoolArray, IntArray
 from tests.optimum.any_cases import count, random_problem
 

@@ -14,7 +14,6 @@ from dse.models.loopnest.extents import measure
 from dse.models.loopnest.traffic import add_up
 from tests.optimum.any_boxes import box_margins
 from tests.optimum.any_cases import least_loss, random_problem
-from tests.optimum.any_groups import margins
 from tests.optimum.any_pairs import best_in_place, square_problem
 from tests.optimum.test_certify_any import assert_inner_loops_keep_a_part
 
@@ -31,19 +30,11 @@ def test_the_certificate_is_what_pricing_every_mapping_finds(objective: str) -> 
 
 
 @pytest.mark.parametrize("objective", ["latency", "energy", "edp"])
-def test_no_mapping_of_a_random_layer_is_below_the_bound_of_its_group(objective: str) -> None:
+def test_no_mapping_of_a_random_layer_is_below_the_bound_of_a_box_around_it(objective: str) -> None:
     for seed in range(LAYERS):
         rng = np.random.default_rng(seed)
         problem: Problem = random_problem(rng, objective, 10**12).with_changes(fixed={})
-        assert margins(problem, rng, DRAWN).min(initial=1.0) >= 1.0, problem
-
-
-@pytest.mark.parametrize("objective", ["latency", "energy", "edp"])
-def test_no_mapping_of_a_random_layer_is_below_the_bound_of_a_small_box_around_it(objective: str) -> None:
-    for seed in range(LAYERS):
-        rng = np.random.default_rng(seed)
-        problem: Problem = random_problem(rng, objective, 10**12).with_changes(fixed={})
-        assert box_margins(problem, rng, DRAWN // 10).min(initial=1.0) >= 1.0, problem
+        assert box_margins(problem, rng, DRAWN).min() >= 1.0, problem
 
 
 def test_the_optimum_where_rows_are_like_columns_is_what_pricing_every_mapping_finds() -> None:

@@ -16,7 +16,6 @@ from dse.domains.clustered.accelerator import PRESETS, load_accelerator
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof.solver import begin, solve
 from dse.models.loopnest.extents import MAX_RUNS, TABLE_COLUMNS, measure
-from dse.models.loopnest.proof.boxes.bounds import intervals
 from dse.models.loopnest.traffic import (
     ALL,
     INNER_BACK,
@@ -28,13 +27,12 @@ from dse.models.loopnest.traffic import (
 from dse.optimum import certify, verify
 from dse.optimum.front import certify_front, verify_front
 from dse.optimum.verification import failures
-from tests.optimum.any_boxes import steady_margins
+from tests.optimum.any_boxes import box_margins
 from tests.optimum.any_cases import least_loss, least_pairs, random_problem
-from tests.optimum.any_groups import margins
 from tests.optimum.plain_kernels import plain
 from workloads import load_layer
 
-PROBLEMS, MOST, BOXED = 5, 20_000, 16
+PROBLEMS, MOST, BOXED = 5, 20_000, 60
 Kernel = Callable[..., Any]
 
 
@@ -66,9 +64,9 @@ def test_a_proof_whose_time_runs_out_has_a_bound_and_goes_on() -> None:
     assert (first.status, first.best is not None) == (BOUNDED, True)
     assert first.best is not None
     assert 0.8 < first.lower_bound / first.best.loss < 1
-    # A second step of no time settles more; one without a limit ends where a proof in one go does.
+    # A second step of no time does more; one without a limit ends where a proof in one go does.
     second = solve(problem, Clock(1e-9), first, threads=1)
-    assert (second.status, second.settled) == (OPTIMAL, 0) or second.settled > first.settled > 0
+    assert second.status == OPTIMAL or second.counts.inner_levels > first.counts.inner_levels > 0
     assert second.lower_bound >= first.lower_bound
     last, whole = solve(problem, known=second, threads=1), solve(problem, threads=1)
     assert last.status == whole.status == OPTIMAL
@@ -80,11 +78,11 @@ def test_a_proof_whose_time_runs_out_has_a_bound_and_goes_on() -> None:
 def test_a_proof_begins_with_a_mapping_no_worse_than_the_best_of_perfect_factors(model: str) -> None:
     """Of a vocabulary's product descents over all tiles end higher."""
     problem = Problem(Layer.gemm(1, 128256, 4096), PRESETS["edge"], "edp", model, tiles="any")
-    found, factors = begin(problem, None, Clock(), 1), solve(problem.with_changes(tiles="factors"))
+    found, factors = begin(problem), solve(problem.with_changes(tiles="factors"))
     assert factors.status == OPTIMAL
-    assert found.best is not None
+    assert found is not None
     assert factors.best is not None
-    assert found.best.loss <= factors.best.loss
+    assert found.loss <= factors.best.loss
 
 
 def test_where_a_perfect_factor_mapping_is_as_good_it_is_the_one() -> None:
@@ -100,19 +98,14 @@ def test_where_a_perfect_factor_mapping_is_as_good_it_is_the_one() -> None:
     ]
 
 
-def test_no_mapping_of_a_random_layer_is_faster_than_the_bound_of_a_box_around_it() -> None:
+@pytest.mark.parametrize("tiles", ["factors", "any"])
+def test_no_mapping_of_a_random_layer_is_below_the_bound_of_a_box_around_it(tiles: str) -> None:
+    """`prove_certify_any.py` looks at more of them."""
     for seed in range(BOXED):
         rng = np.random.default_rng(seed)
-        problem = random_problem(rng, "latency", 10**12).with_changes(fixed={})
-        assert steady_margins(problem, rng, 10).min(initial=1.0) >= 1.0, problem
-
-
-def test_no_mapping_of_a_random_layer_is_below_the_bound_of_its_group() -> None:
-    """`prove_certify_any.py` looks at small boxes too: their kernels are kept within the search alone."""
-    for seed in range(20):
-        rng = np.random.default_rng(seed)
-        problem = random_problem(rng, ("latency", "energy", "edp")[seed % 3], 10**12).with_changes(fixed={})
-        assert margins(problem, rng, 1000).min(initial=1.0) >= 1.0, problem
+        problem = random_problem(rng, ("latency", "energy", "edp")[seed % 3], 10**12)
+        problem = problem.with_changes(fixed={}, tiles=tiles)
+        assert box_margins(problem, rng, 400).min() >= 1.0, problem
 
 
 def test_what_inner_loops_keep_is_a_part_of_what_they_need() -> None:
@@ -135,13 +128,6 @@ def assert_inner_loops_keep_a_part(draws: int, measured: Kernel, added_up: Kerne
             added_up(tables, sums, size, dim)
             new = sums[dim, :, ALL] - sums[dim, :, INNER_NEXT] - sums[dim, :, INNER_BACK]
             assert min(new.min(), sums.min()) >= 0, (size, tile, inner, clusters, places, rows)
-
-
-def test_every_tile_is_in_one_interval() -> None:
-    for size in range(1, 200):
-        for least, most in ((1, size), (min(3, size), size), (size, size), (1, 1)):
-            tiles = [tile for low, high in intervals(size, least, most) for tile in range(low, high + 1)]
-            assert tiles == list(range(least, most + 1)), size
 
 
 @pytest.mark.parametrize("model", ["loopnest", "maestro"])

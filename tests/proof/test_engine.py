@@ -163,3 +163,13 @@ def test_designs_that_are_met_where_boxes_are_divided_rule_out_others() -> None:
     alone, generous = searches
     assert (generous.loss, generous.design) == (alone.loss, alone.design)
     assert generous.tally.settled < alone.tally.settled
+
+
+def test_boxes_that_were_kept_and_cannot_be_read_are_searched_for_again() -> None:
+    class Forgetful(Bowl):
+        def unpack(self, kept: bytes) -> tuple[IntArray, FloatArray]:
+            return np.empty((0, 4), np.int64), np.empty(0)
+
+    search = Search(Forgetful(), Clock())
+    search.run(b"of another version")
+    assert (search.finished, search.loss) == (True, LEAST)

@@ -119,7 +119,6 @@ class MachineProver:
     """A Prover: of a proof module with `GROUP`, `refuse(problem)` and `solve(problem, clock, known)`."""
 
     floor_only = False
-    breaks_ties = False
 
     def __init__(self, problem: MachineProblem) -> None:
         self._problem, self._module = problem, proof_module(problem.model)

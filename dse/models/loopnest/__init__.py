@@ -51,7 +51,7 @@ class LoopNest(CostModel):
     explains = True
     rates = ("noc_bandwidth", "offchip_bandwidth")
     prices_widths = True
-    proof_module = "dse.models.loopnest.proof.bounds"
+    proof_module = "dse.models.loopnest.bound.certifier"
     check_module = "dse.models.loopnest.check.claims"
     bench_module = "dse.models.loopnest.others"
     residence_module = "dse.domains.clustered.residence"

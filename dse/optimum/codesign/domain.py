@@ -66,7 +66,6 @@ class CodesignProver:
     groups = "boxes of machines"
     floor_only = True
     """Whole networks are not kept: with the layers' proofs, they are proven again in seconds."""
-    breaks_ties = False
 
     def __init__(self, problem: CodesignProblem) -> None:
         self._problem = problem

@@ -8,11 +8,11 @@ from typing import cast
 from dse.core.objective import objective_named, refuse_several
 from dse.core.proofs import proof_module
 from dse.domains.clustered.problem import Problem
-from dse.domains.clustered.proof.bounds import Bounds, Certifier, MappingBoxes
+from dse.domains.clustered.proof.bounds import Certifier, MappingBoxes
 from dse.domains.clustered.space.parts import SPACES
 from dse.support.errors import InputError
 
-NEEDS = ("GROUP", "refuse", "least_area")
+NEEDS = ("GROUP", "refuse", "make_boxes", "least_area")
 """What a Certifier has."""
 
 
@@ -26,15 +26,9 @@ def has_floor_only(problem: Problem) -> bool:
     return problem.parts != SPACES["default"] or objective_named(problem.objective).of_need
 
 
-def has_boxes(problem: Problem) -> bool:
-    """Whether the problem's cost model brings boxes for the engine."""
-    return hasattr(certifier_of(problem), "make_boxes")
-
-
 def floor_of(problem: Problem) -> float:
     """A loss below that of any mapping, known without looking at one."""
-    certifier = certifier_of(problem)
-    return (certifier.make_boxes if has_boxes(problem) else certifier.make_bounds)(problem).floor()
+    return certifier_of(problem).make_boxes(problem).floor()
 
 
 def refuse(problem: Problem) -> None:
@@ -50,9 +44,9 @@ def refuse(problem: Problem) -> None:
         certifier.refuse(problem)
 
 
-def refuse_limits(problem: Problem, bounds: Bounds | MappingBoxes) -> None:
+def refuse_limits(problem: Problem, boxes: MappingBoxes) -> None:
     """InputError for limits that a cost model's own bounds know nothing of."""
-    known = getattr(bounds, "limits", ())
+    known = getattr(boxes, "limits", ())
     for figure, limit in problem.use.limits.items():
         if figure not in known:
             able = " and ".join(known) or "without limits"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -12,24 +11,9 @@ from dse.core.chains import Chain
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.space.genes import LEVELS, MAPPED_DIMS, ORDERS
 from dse.support.arrays import IntArray
-from dse.support.errors import InputError
 
 ORDER_TABLE = np.array([[MAPPED_DIMS.index(dim) for dim in order] for order in ORDERS], dtype=np.int64)
 """The loop orders, as dims from the outermost in: (24, 4)."""
-
-
-MAX_GROUPS = 2**24
-"""Choices of outer tiles and cluster size: the bounds of more would not fit in memory."""
-
-
-def refuse_too_many(problem: Problem) -> None:
-    """InputError if there are more groups than can be certified."""
-    groups = prod(len(chain.outer_choices) for chain in tile_chains(problem)) * len(cluster_sizes(problem))
-    if groups > MAX_GROUPS:
-        raise InputError(
-            f"{groups:,} choices of outer tiles and cluster size are too many to certify; at most "
-            f"{MAX_GROUPS:,}: fix some by outer.tile.K and the like"
-        )
 
 
 def tile_chains(problem: Problem) -> list[Chain]:
@@ -79,12 +63,3 @@ def nestings(orders: Sequence[int], dims: Collection[int]) -> dict[tuple[int, ..
     for order in orders:
         found.setdefault(tuple(dim for dim in ORDER_TABLE[order].tolist() if dim in dims), order)
     return found
-
-
-def counted(lists: Sequence[Sequence[int]]) -> IntArray:
-    """The lists as rows of a table, each after its length."""
-    table = np.zeros((len(lists), 1 + max(map(len, lists))), dtype=np.int64)
-    for row, values in zip(table, lists, strict=True):
-        row[0] = len(values)
-        row[1 : 1 + len(values)] = values
-    return table

@@ -7,7 +7,7 @@ from importlib import import_module
 from dse.core.certificate import Certificate
 from dse.core.clock import Clock
 from dse.domains.clustered.problem import Problem
-from dse.domains.clustered.proof.certifiers import certifier_of, has_boxes, has_floor_only, refuse
+from dse.domains.clustered.proof.certifiers import certifier_of, has_floor_only, refuse
 
 
 class ClusteredProver:
@@ -25,12 +25,6 @@ class ClusteredProver:
     def floor_only(self) -> bool:
         """See Prover."""
         return has_floor_only(self._problem)
-
-    @property
-    def breaks_ties(self) -> bool:
-        """See Prover."""
-        compares = self._problem.tiles == "factors" and not self.floor_only
-        return compares and not has_boxes(self._problem)
 
     def refuse(self) -> None:
         """See Prover."""

@@ -63,7 +63,6 @@ class ChainProver:
     groups = "layers beside what stays"
     floor_only = True
     """With the layers' proofs, which are kept, it is proven again in seconds."""
-    breaks_ties = False
 
     def __init__(self, problem: ChainProblem) -> None:
         self._problem = problem

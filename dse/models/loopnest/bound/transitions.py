@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from dse.models.loopnest.bound.fitting import HIGH, LEAST, LOW
+from dse.models.loopnest.bound.interval import quotient
 from dse.models.loopnest.params import (
     DEPTHWISE,
     FILTER,
@@ -26,9 +28,7 @@ from dse.models.loopnest.params import (
     PITCHES,
     SIZES,
 )
-from dse.models.loopnest.proof.boxes.dims import quotient
-from dse.models.loopnest.proof.boxes.fitting import HIGH, LEAST, LOW
-from dse.support.compiling import subroutine, subroutine_with_arrays
+from dse.support.compiling import subroutine
 
 K, C, Y, X = range(4)
 # Of a dim: outer steps, at least and at most; its size; indices of all steps but one, of the first and of the
@@ -37,12 +37,6 @@ K, C, Y, X = range(4)
 FEWEST, MOST_STEPS, ALL, ON, FIRST, LAST = range(6)
 DONE, DONE_ON, DONE_LAST, DONE_MOST, DONE_ON_MOST, DONE_LAST_MOST = range(6, 12)
 SIDES = 12
-
-
-@subroutine_with_arrays
-def transition_scratch():
-    """The arrays that `between_steps` works in: sides of each dim, and sums by the set of loops outside."""
-    return np.zeros((4, SIDES)), np.zeros((16, 2)), np.zeros(2)
 
 
 @subroutine
@@ -174,7 +168,7 @@ def add_advances(outer, loop, sides, params, found):
 @subroutine
 def between_steps(box, choice, params, scratch):
     """Cycles from the first outer step's start to the last one's end, at least, in the best outer order."""
-    sides, sums, found = scratch
+    sides, sums, found = scratch.sides, scratch.sums, scratch.pair
     set_sides(box, choice, params, sides)
     done = last = params[FILTER] / params[LANES]
     steps, moving = 1.0, 0

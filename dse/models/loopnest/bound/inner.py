@@ -4,16 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dse.models.loopnest.params import (
-    DEPTHWISE,
-    OF_INPUT,
-    OF_OUTPUT,
-    OF_WEIGHTS,
-    OVERLAPS,
-    PITCHES,
-    SIZES,
-)
-from dse.models.loopnest.proof.boxes.dims import (
+from dse.models.loopnest.bound.interval import (
     AGAIN,
     ALIKE,
     BEGIN_PIECES,
@@ -27,6 +18,15 @@ from dse.models.loopnest.proof.boxes.dims import (
     PIECES,
     ROWS,
     STEPS,
+)
+from dse.models.loopnest.params import (
+    DEPTHWISE,
+    OF_INPUT,
+    OF_OUTPUT,
+    OF_WEIGHTS,
+    OVERLAPS,
+    PITCHES,
+    SIZES,
 )
 from dse.support.compiling import subroutine
 
@@ -49,8 +49,9 @@ def often(once, some, every, again, in_some, in_every):
 
 
 @subroutine
-def bound_inner(dims, shares, params, cases):
+def bound_inner(params, scratch):
     """Fills `cases` (4, 2) with the fewest words to and from PEs, and at L2; returns how many there are."""
+    dims, shares, cases = scratch.dims, scratch.shares, scratch.cases
     depthwise, channels = params[DEPTHWISE] == 1, params[SIZES + C]
     outputs = params[OF_OUTPUT] * params[SIZES + Y] * params[SIZES + X]
     outputs *= channels if depthwise else params[SIZES + K]

@@ -8,8 +8,12 @@ of the next need, whichever is longest: `outer(i) = max(time(i) + noc_latency, l
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
+from dse.models.loopnest.bound.fitting import HIGH, LEAST, LOW, MOST
+from dse.models.loopnest.bound.interval import OUTER_STEPS, busiest, quotient
 from dse.models.loopnest.contents import OUTER_COLUMNS, OUTER_ROWS
 from dse.models.loopnest.extents import (
     LAST_SPAN,
@@ -35,8 +39,6 @@ from dse.models.loopnest.params import (
     PITCHES,
     SIZES,
 )
-from dse.models.loopnest.proof.boxes.dims import OUTER_STEPS, busiest, quotient
-from dse.models.loopnest.proof.boxes.fitting import HIGH, LEAST, LOW, MOST
 from dse.models.loopnest.timing import (
     AT_START,
     COMPUTE,
@@ -47,7 +49,8 @@ from dse.models.loopnest.timing import (
     MAX_GROUPS,
     cycles_of,
 )
-from dse.support.compiling import subroutine, subroutine_with_arrays
+from dse.support.arrays import IntArray
+from dse.support.compiling import subroutine
 
 K, C, Y = range(3)
 # Of a dim in an outer step: rows, columns or indices that it needs, and those that its first inner step needs
@@ -55,22 +58,29 @@ K, C, Y = range(3)
 WHOLE, AT_FIRST, INDICES, INDICES_AT_FIRST = range(4)
 
 
-@subroutine_with_arrays
-def link_scratch():
-    """The arrays that `steady_cycles` works in."""
-    return (
-        np.zeros((4, TABLE_COLUMNS), np.int64),
-        np.zeros((4, 2, MAX_RUNS, 4), np.int64),
-        np.zeros((2, 4), np.int64),
-        np.zeros((MAX_GROUPS, GROUP_COLUMNS), np.int64),
-        np.zeros((5, INSIDE_COLUMNS), np.int64),
-        np.zeros((OUTER_ROWS, OUTER_COLUMNS), np.int64),
-        np.zeros((2, 4), np.int64),
-        np.zeros((16, 4), np.int64),
-        np.zeros(3, np.int64),
-        np.zeros((4, 2), np.int64),
-        np.zeros((4, 2, 4), np.int64),
-    )
+class Links(NamedTuple):
+    """Arrays that `steady_cycles` works in: those of the price kernel, and of each dim extents and needs."""
+
+    tables: IntArray
+    runs: IntArray
+    loops: IntArray
+    groups: IntArray
+    inside: IntArray
+    outer: IntArray
+    active: IntArray
+    times: IntArray
+    sums: IntArray
+    extents: IntArray
+    needs: IntArray
+
+
+def link_arrays() -> Links:
+    """Arrays of zeros."""
+    shapes = (
+        (4, TABLE_COLUMNS), (4, 2, MAX_RUNS, 4), (2, 4), (MAX_GROUPS, GROUP_COLUMNS), (5, INSIDE_COLUMNS),
+        (OUTER_ROWS, OUTER_COLUMNS), (2, 4), (16, 4), (3,), (4, 2), (4, 2, 4),
+    )  # fmt: skip
+    return Links(*(np.zeros(shape, np.int64) for shape in shapes))
 
 
 @subroutine
@@ -90,12 +100,13 @@ def link_decided(box, choice, params):
 
 
 @subroutine
-def steady_cycles(box, choice, params, orders, order_table, dims, scratch):
+def steady_cycles(box, choice, known, scratch):
     """Cycles between the first and the last words of a box whose outer steps are decided, at least.
 
     Of them, those of the last outer step are returned apart.
     """
-    tables, runs, loops, groups, inside, outer, active, times, sums, extents, needs = scratch
+    params, dims = known.params, scratch.dims
+    tables, runs, loops, groups, inside, outer, active, times, sums, extents, needs = scratch.links
     clusters = params[PES] // choice[0]
     moving = 0
     for dim in range(4):
@@ -128,10 +139,10 @@ def steady_cycles(box, choice, params, orders, order_table, dims, scratch):
     at_last = cycles_of(max(times[15, COMPUTE] * params[NOC], held), params[NOC])
     with_more = times[15, AT_START if dims[C, OUTER_STEPS] == 1 else FURTHER]
     least = 2**62
-    choices = orders[moving]
+    choices = known.orders[0, moving]
     for number in range(choices[0]):
         for dim in range(4):
-            loops[0, dim] = order_table[choices[1 + number], dim]
+            loops[0, dim] = known.order_table[choices[1 + number], dim]
         time_outside(tables, runs, loops, params, groups, inside, outer, active, times, sums)
         least = min(least, sums[STEADY])
     return least + at_last - cycles_of(with_more, params[NOC]), at_last

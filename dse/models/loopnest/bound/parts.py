@@ -14,10 +14,14 @@ rows, where intervals are multiplied. A box of one pair has its words exactly.
 
 from __future__ import annotations
 
-from dse.models.loopnest.extents import EXTENT, measure
-from dse.models.loopnest.params import OVERLAPS, PES, PITCHES, SIZES
-from dse.models.loopnest.proof.boxes.dominance import within
-from dse.models.loopnest.proof.boxes.fitting import HIGH, LEAST, LOW, MOST
+from typing import NamedTuple
+
+import numpy as np
+
+from dse.models.loopnest.bound.dominance import within
+from dse.models.loopnest.bound.fitting import HIGH, LEAST, LOW, MOST, RANK, UP, cuts
+from dse.models.loopnest.extents import EXTENT, MAX_RUNS, TABLE_COLUMNS, measure
+from dse.models.loopnest.params import DEPTHWISE, OVERLAPS, PES, PITCHES, SIZES
 from dse.models.loopnest.traffic import (
     ALL,
     INDICES,
@@ -28,13 +32,16 @@ from dse.models.loopnest.traffic import (
     OUTPUTS,
     PES_ONLY,
     STEPS_ONLY,
+    SUM_COLUMNS,
+    SUM_KINDS,
     WINDOWS,
     add_up,
     over_kinds,
 )
+from dse.support.arrays import FloatArray, IntArray
 from dse.support.compiling import subroutine
 
-C, Y = 1, 2
+K, C, Y = range(3)
 # What is summed: a tensor's own indices, or rows; one a step; one a PE; outputs.
 OWN, A_STEP, A_PE, OUT = range(4)
 KINDS = 4
@@ -47,11 +54,55 @@ ROW = WALKED + 1
 # Larger boxes of a dim, in pairs of tiles, are not looked at; entries of the memory of those that were.
 LARGEST_BOX = 256
 MEMORY, KEY = 1024, 6
+# A tensor and who it is counted for: L2 or the PEs.
+L2_IN, PE_IN, L2_W, PE_W, L2_UP, PE_UP = range(6)
+FLOWS = 6
+
+
+class Parts(NamedTuple):
+    """Rows of dims of small boxes that were looked at, by `keys`, and at which `places` those of a box are;
+    arrays to measure a pair of tiles in; by flow and dim what is summed, and the words that outer steps add.
+    """
+
+    keys: IntArray
+    rows: FloatArray
+    places: IntArray
+    tables: IntArray
+    runs: IntArray
+    sums: IntArray
+    kinds: IntArray
+    added: FloatArray
+
+
+def part_arrays(params: IntArray) -> Parts:
+    """Arrays for a problem with these figures; nothing is remembered yet."""
+    kinds = np.empty((FLOWS, 4), np.int64)
+    for flow in range(FLOWS):
+        shared = A_STEP if flow % 2 == 0 else A_PE
+        kinds[flow] = OUT if flow >= L2_UP else OWN
+        if flow <= PE_IN:
+            kinds[flow, K] = shared
+        elif flow <= PE_W:
+            kinds[flow, Y:] = shared
+        elif params[DEPTHWISE] == 0:
+            kinds[flow, C] = shared
+    return Parts(
+        np.full((4, MEMORY, KEY), -1, np.int64),
+        np.empty((4, MEMORY, ROW)),
+        np.empty(4, np.int64),
+        np.empty((4, TABLE_COLUMNS), np.int64),
+        np.empty((4, 2, MAX_RUNS, 4), np.int64),
+        np.empty((4, SUM_KINDS, SUM_COLUMNS), np.int64),
+        kinds,
+        np.empty(FLOWS),
+    )
 
 
 @subroutine
-def least_parts(row, tables, runs, sums, params, box, dim, across, places, counts, start):
+def least_parts(row, box, dim, across, places, start, known, parts):
     """Fills a dim's row with the least of all pairs of tiles of the box that are not dominated."""
+    params, tiles, counts = known.params, known.tiles, known.counts
+    tables, runs, sums = parts.tables, parts.runs, parts.sums
     size = params[SIZES + dim]
     pitch = params[PITCHES + dim - Y] if dim >= Y else 1
     overlap = params[OVERLAPS + dim - Y] if dim >= Y else 0
@@ -62,7 +113,11 @@ def least_parts(row, tables, runs, sums, params, box, dim, across, places, count
             row[at + column] = -1e300 if most else 1e300
     row[WALKED] = 1e300
     for tile in range(box[dim, LOW], box[dim, HIGH] + 1):
+        if tiles[UP, dim, tile] != tile:
+            continue
         for inner in range(box[dim, LEAST], min(box[dim, MOST], tile) + 1):
+            if tiles[UP, dim, inner] != inner or not cuts(tile, inner, known):
+                continue
             if start >= 0 and within(counts, start, size + 1, tile, tile, inner, inner) == 0:
                 continue
             measure(tables, runs, dim, size, tile, inner, across, places, pitch, overlap)
@@ -91,19 +146,20 @@ def widen(row, column, value):
 
 
 @subroutine
-def small(box):
+def small(box, tiles):
     """Whether all dims of a box have few pairs of tiles."""
     for dim in range(4):
-        pairs = (box[dim, HIGH] - box[dim, LOW] + 1) * (box[dim, MOST] - box[dim, LEAST] + 1)
+        outer = tiles[RANK, dim, box[dim, HIGH]] - tiles[RANK, dim, box[dim, LOW]] + 1
+        pairs = outer * (tiles[RANK, dim, box[dim, MOST]] - tiles[RANK, dim, box[dim, LEAST]] + 1)
         if pairs > LARGEST_BOX:
             return False
     return True
 
 
 @subroutine
-def recall(keys, rows, places_of, tables, runs, sums, params, box, choice, counts, starts):
-    """Sees to it that each dim of a box has its row in `rows` (4, MEMORY, ROW), at `places_of` (4)."""
-    clusters = params[PES] // choice[0]
+def recall(box, choice, starts, known, parts):
+    """Sees to it that each dim of a box has its row in `parts.rows`, at `parts.places` (4)."""
+    clusters = known.params[PES] // choice[0]
     for dim in range(4):
         across = clusters if dim == choice[1] else 1
         places = choice[0] if dim == choice[2] else 1
@@ -111,39 +167,37 @@ def recall(keys, rows, places_of, tables, runs, sums, params, box, choice, count
         for value in (box[dim, HIGH], box[dim, LEAST], box[dim, MOST], across, places):
             mixed = mixed * 31 + value
         place = mixed % MEMORY
-        places_of[dim] = place
-        key = keys[dim, place]
+        parts.places[dim] = place
+        key = parts.keys[dim, place]
         same = key[LOW] == box[dim, LOW] and key[HIGH] == box[dim, HIGH] and key[LEAST] == box[dim, LEAST]
         if same and key[MOST] == box[dim, MOST] and key[4] == across and key[5] == places:
             continue
         for column in range(4):
             key[column] = box[dim, column]
         key[4], key[5] = across, places
-        least_parts(
-            rows[dim, place], tables, runs, sums, params, box, dim, across, places, counts, starts[dim]
-        )
+        least_parts(parts.rows[dim, place], box, dim, across, places, starts[dim], known, parts)
 
 
 @subroutine
-def inner_words(rows, places_of, kinds, order):
+def inner_words(parts, kinds, order):
     """Words that the inner steps of a small box need anew, at least, in an order of loops."""
     words, differ = 1.0, 0.0
     for level in range(3, -1, -1):
         dim = order[level]
-        row, at = rows[dim, places_of[dim]], kinds[dim] * PART_COLUMNS
+        row, at = parts.rows[dim, parts.places[dim]], kinds[dim] * PART_COLUMNS
         new, onward, back = row[at + NEW], row[at + NEXT], row[at + BACK]
         words, differ = (back + new) * words + onward * differ, new * words + (back + onward) * differ
     return differ
 
 
 @subroutine
-def outer_words(rows, places_of, kinds, order):
+def outer_words(parts, kinds, order):
     """Words that a small box adds as its outer loop advances, at least, in an order of its loops."""
     low = high = 1.0
     apart = apart_high = 0.0
     for level in range(3, -1, -1):
         dim = order[level]
-        row, at = rows[dim, places_of[dim]], kinds[dim] * PART_COLUMNS
+        row, at = parts.rows[dim, parts.places[dim]], kinds[dim] * PART_COLUMNS
         moved, more = row[at + MOVED], row[at + MOVED + 1]
         first = times(row[at + KEEPS], row[at + KEEPS + 1], low, high)
         second = times(moved, more, apart, apart_high)

@@ -6,6 +6,9 @@ tiles of the box that have the fewest steps, the fewest pieces or the smallest f
 
 from __future__ import annotations
 
+from dse.models.loopnest.bound.fitting import HIGH, LEAST, LOW, MOST
+from dse.models.loopnest.params import OVERLAPS, PITCHES, SIZES
+from dse.models.loopnest.traffic import Y
 from dse.support.compiling import subroutine
 
 # Outer steps; indices of the first and of the last one; inner steps of all outer ones; PEs at work in all
@@ -43,8 +46,13 @@ def busiest(extent, least, most, places):
 
 
 @subroutine
-def measure_box(dims, shares, dim, size, low, high, least, most, clusters, places, pitch, overlap):
+def measure_box(box, dim, clusters, places, params, scratch):
     """Fills the columns and the shares of a dim; `clusters` and `places` are 1 where it is not parallel."""
+    dims, shares = scratch.dims, scratch.shares
+    size, pitch, overlap = params[SIZES + dim], 1, 0
+    if dim >= Y:
+        pitch, overlap = params[PITCHES + dim - Y], params[OVERLAPS + dim - Y]
+    low, high, least, most = box[dim, LOW], box[dim, HIGH], box[dim, LEAST], box[dim, MOST]
     steps, most_steps = quotient(size, high * clusters), quotient(size, low * clusters)
     span = min(low * clusters, size)
     tiles, most_tiles = quotient(size, high), quotient(size, low)
@@ -123,17 +131,19 @@ def measure_box(dims, shares, dim, size, low, high, least, most, clusters, place
         shares[dim, MOVES] = 1.0 if always else share
     shares[dim, ALIKE] = 1.0 if always or most_inner == 1 or most_steps == 1 else 0.0
     shares[dim, BEYOND] = max(0.0, 1.0 - together / low)
-    shares[dim, AGAIN] = loaded_again(
-        size, low, high, least, most, clusters, places, steps, most_steps, inner, most_inner
-    )
+    counts = (steps, most_steps, inner, most_inner)
+    shares[dim, AGAIN] = loaded_again(size, box[dim], clusters, places, counts)
 
 
 @subroutine
-def loaded_again(size, low, high, least, most, clusters, places, steps, most_steps, inner, most_inner):
+def loaded_again(size, tiles, clusters, places, counts):
     """The share that has to be loaded again as a loop goes back: less than 1 where PEs stand idle at its end.
 
-    A PE that has nothing to do in the second of two steps still has what it had in the first.
+    A PE that has nothing to do in the second of two steps still has what it had in the first. `tiles` are
+    those of the dim, `counts` its fewest and most outer steps, and its fewest and most inner ones.
     """
+    low, high, most = tiles[LOW], tiles[HIGH], tiles[MOST]
+    steps, most_steps, inner, most_inner = counts
     share = 1.0
     if clusters > 1 and size > low:
         # The last cluster may have one inner step where others have more.

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from dse.models.loopnest.bound.fitting import HIGH, LEAST, LOW, MOST
 from dse.models.loopnest.extents import MAX_RUNS, OUTER_STEPS, TABLE_COLUMNS, measure
 from dse.models.loopnest.params import END_REAL, FIRST_REAL, OVERLAPS, PITCHES, SIZES
-from dse.models.loopnest.proof.boxes.fitting import HIGH, LEAST, LOW, MOST
 from dse.models.loopnest.traffic import (
     ALL,
     INDICES,
@@ -126,8 +126,9 @@ def within(counts, start, width, low, high, least, most):
 
 
 @subroutine
-def trim(box, dim, counts, start, width):
+def trim(box, dim, start, known):
     """Takes tiles off an interval's ends that are in dominated pairs only; False if none are left."""
+    counts, width = known.counts, known.params[SIZES + dim] + 1
     low, high, least, most = box[dim, LOW], box[dim, HIGH], box[dim, LEAST], box[dim, MOST]
     if within(counts, start, width, low, high, least, most) == 0:
         return False

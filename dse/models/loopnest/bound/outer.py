@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dse.models.loopnest.bound.interval import OUTER_STEPS, SPAN
 from dse.models.loopnest.params import (
     DEPTHWISE,
     END_REAL,
@@ -13,7 +14,6 @@ from dse.models.loopnest.params import (
     PITCHES,
     SIZES,
 )
-from dse.models.loopnest.proof.boxes.dims import OUTER_STEPS, SPAN
 from dse.support.compiling import subroutine
 
 K, C, Y, X = range(4)
@@ -79,15 +79,13 @@ def new_inputs(fills, kind, order):
 
 
 @subroutine
-def bound_outer(dims, params, orders, order_table, fills):
-    """The fewest words of DRAM and the fewest of its link, over the outer orders that differ.
-
-    `orders` (16, 25) has by set of dims with several outer steps how many these are, then which.
-    """
+def bound_outer(known, scratch):
+    """The fewest words of DRAM and the fewest of its link, over the outer orders that differ."""
+    params, dims, fills = known.params, scratch.dims, scratch.fills
     moving = 0
     for dim in range(4):
         moving |= int(dims[dim, OUTER_STEPS] > 1) << dim
-    choices = orders[moving]
+    choices = known.orders[0, moving]
     depthwise = params[DEPTHWISE] == 1
     channels = params[SIZES + C]
     filters = params[LINK_WEIGHTS] * channels * params[SIZES + K]
@@ -96,7 +94,7 @@ def bound_outer(dims, params, orders, order_table, fills):
     set_fills(dims, params, fills)
     least_dram = least_link = 2**62
     for number in range(choices[0]):
-        order = order_table[choices[1 + number]]
+        order = known.order_table[choices[1 + number]]
         weights, up = filters, outputs
         for_weights = for_outputs = False
         for level in range(3, -1, -1):

@@ -16,6 +16,8 @@ from dse.support.compiling import subroutine
 K, C, Y, X = range(4)
 # A box: the least and the most of the outer and of the inner tiles of a dim.
 LOW, HIGH, LEAST, MOST = range(4)
+# Tables of the tiles of each dim: the next one up to and down from a number, and how many are up to it.
+UP, DOWN, RANK = range(3)
 
 
 @subroutine
@@ -57,12 +59,20 @@ def largest(dim, others, params, capacity, each):
 
 
 @subroutine
-def cut_off(box, choice, params, sizes, least):
+def cuts(tile, inner, known):
+    """Whether an inner tile cuts an outer one as is allowed."""
+    return not known.perfect or tile % inner == 0
+
+
+@subroutine
+def cut_off(box, choice, known, least):
     """Cuts tiles off that fit in no mapping of the box; False if none are left. `least` (4) is to work in."""
+    params, tiles = known.params, known.tiles
     for dim in range(4):
         least[dim] = box[dim, LEAST]
     for dim in range(4):
-        box[dim, MOST] = min(box[dim, MOST], largest(dim, least, params, sizes[0], OF_INPUT))
+        most = min(box[dim, MOST], largest(dim, least, params, known.room[0], OF_INPUT))
+        box[dim, MOST] = tiles[DOWN, dim, most]
         if box[dim, MOST] < box[dim, LEAST]:
             return False
     clusters = params[PES] // choice[0]
@@ -71,10 +81,13 @@ def cut_off(box, choice, params, sizes, least):
         least[dim] = min(box[dim, LOW] * across, params[SIZES + dim])
     for dim in range(4):
         across = clusters if dim == choice[1] else 1
-        span = largest(dim, least, params, sizes[1], LINK_INPUT)
+        span = largest(dim, least, params, known.room[1], LINK_INPUT)
         if span < params[SIZES + dim]:
-            box[dim, HIGH] = min(box[dim, HIGH], span // across)
+            box[dim, HIGH] = tiles[DOWN, dim, min(box[dim, HIGH], span // across)]
             if box[dim, HIGH] < box[dim, LOW]:
                 return False
         box[dim, MOST] = min(box[dim, MOST], box[dim, HIGH])
+        one = box[dim, LOW] == box[dim, HIGH] and box[dim, LEAST] == box[dim, MOST]
+        if one and not cuts(box[dim, HIGH], box[dim, MOST], known):
+            return False
     return True

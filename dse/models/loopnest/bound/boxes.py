@@ -1,0 +1,307 @@
+"""The boxes of a problem under `loopnest`, as the engine divides them.
+
+1. A *box* is a cluster size, the parallel dims of both levels, and for each dim an interval of outer tiles
+   and one of inner tiles: of the divisors of the dim, or of all numbers up to it. Its bound takes each figure
+   from the tiles that have least of it: the fewest steps, the fewest pieces, the smallest footprint
+   (`interval`), and from them the least words and cycles of any order (`outer`, `inner`, `box`).
+2. What a box of few pairs of tiles moves is known better, order by order (`parts`, `small`), and what it
+   waits for the DRAM link (`links`, `transitions`).
+3. A box is divided where the bounds of both halves rise most (`dividing`). One that has a single tile at each
+   level and dim is settled: its orders are priced by the model, one of each class that costs the same.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain as chained
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+
+import numpy as np
+
+from dse.core.chains import divisors
+from dse.core.limits import PE_USE
+from dse.core.objective import objective_named
+from dse.domains.clustered.limits import FIGURES as LIMITED
+from dse.domains.clustered.mapping import (
+    CLUSTER,
+    COLUMNS,
+    INNER_ORDER,
+    INNER_PARALLEL,
+    INNER_TILE,
+    OUTER_ORDER,
+    OUTER_PARALLEL,
+    OUTER_TILE,
+    Mapping,
+    MappingBatch,
+)
+from dse.domains.clustered.problem import Problem
+from dse.domains.clustered.proof.choices import (
+    ORDER_TABLE,
+    allowed_orders,
+    cluster_sizes,
+    parallel_dims,
+    tile_chains,
+)
+from dse.models.loopnest.bound.box import HERTZ, L1_A_MAC
+from dse.models.loopnest.bound.dividing import Cuts, divided
+from dse.models.loopnest.bound.fitting import DOWN, LEAST, LOW, RANK, UP
+from dse.models.loopnest.bound.pairs import NONE, Pairs
+from dse.models.loopnest.bound.records import (
+    FIGURE_COLUMNS,
+    Known,
+    Scratch,
+    constants_of,
+    distinct_orders,
+    make_scratch,
+)
+from dse.models.loopnest.params import (
+    DEPTHWISE,
+    END_REAL,
+    FIRST_REAL,
+    LANES,
+    LAYER_MACS,
+    LINK_INPUT,
+    NOC,
+    OF_INPUT,
+    OFFCHIP,
+    OVERLAPS,
+    PES,
+    PITCHES,
+    SIZES,
+    machine_params,
+)
+from dse.models.loopnest.totals import accesses_pj
+from dse.proof.contract import Bounded, Children, Found, Rounds
+from dse.proof.kept import pack_boxes, unpack_boxes
+from dse.support.arrays import FloatArray, IntArray
+from dse.support.jit import load_kernels
+from dse.support.numerics.losses import PLACE, loss_value
+
+if TYPE_CHECKING:
+    from dse.models.loopnest import LoopNest
+
+KERNEL = "dse.models.loopnest.bound.kernel"
+USED = ("dse.models.loopnest",)
+"""The price kernel, whose formulas bounds share."""
+MAPPED = ORDER_TABLE.shape[1]
+CYCLES, ENERGY = range(len(FIGURE_COLUMNS))
+TILES, AT_CLUSTER, AT_OUTER, AT_INNER = 4 * MAPPED, 4 * MAPPED, 4 * MAPPED + 1, 4 * MAPPED + 2
+"""Columns of a box: for each dim the least and the most of outer and of inner tiles; then the choices."""
+FEW_OUTERS = 64.0
+"""Choices of outer tiles up to which they are told apart first, where both cycles and energy count."""
+
+
+@dataclass(frozen=True)
+class LoopNestBoxes:
+    """A problem's boxes (n, 19); see `dse.proof.contract.Boxes`."""
+
+    problem: Problem
+
+    kind: ClassVar[str] = "tiles, cluster size and parallel dims"
+    rounds: ClassVar[Rounds] = Rounds(least=256, most=8192, share=128, alike=1e-3)
+    limits: ClassVar[tuple[str, ...]] = tuple(LIMITED)
+
+    @cached_property
+    def _kernels(self) -> Any:
+        return load_kernels(KERNEL, *USED)
+
+    @cached_property
+    def _own(self) -> threading.local:
+        return threading.local()
+
+    @property
+    def _scratch(self) -> Scratch:
+        """This thread's."""
+        if not hasattr(self._own, "scratch"):
+            self._own.scratch = make_scratch(self._params)
+        return cast("Scratch", self._own.scratch)
+
+    @cached_property
+    def _params(self) -> IntArray:
+        problem, model = self.problem, cast("LoopNest", self.problem.model)
+        params, _ = machine_params(problem.layer, problem.accelerator, model.constants)
+        return cast("IntArray", params[0])
+
+    @cached_property
+    def _known(self) -> Known:
+        problem, terms = self.problem, objective_named(self.problem.objective).rows(FIGURE_COLUMNS)
+        return Known(
+            self._params,
+            np.array(problem.use.room, dtype=np.int64),
+            int(problem.use.most_steps),
+            self._alike,
+            bool((terms[:, PLACE] == CYCLES).any()),
+            problem.tiles == "factors",
+            constants_of(problem),
+            terms,
+            np.array([distinct_orders(tuple(orders)) for orders in allowed_orders(problem)]),
+            ORDER_TABLE,
+            _tile_tables(problem),
+            np.zeros(0, np.int32),
+        )
+
+    @property
+    def _alike(self) -> bool:
+        """Whether a mapping costs the same with Y and X in each other's place, and is in the space."""
+        figures = [self._params[at : at + 2] for at in (SIZES + 2, PITCHES, OVERLAPS, FIRST_REAL, END_REAL)]
+        return all(rows == columns for rows, columns in figures) and not any(
+            gene.endswith((".Y", ".X", "order", "parallel")) for gene in self.problem.space.fixed
+        )
+
+    @cached_property
+    def _pairs(self) -> Pairs | None:
+        """Undominated pairs of tiles of any size, if words alone count and no tile is fixed."""
+        fixed = any("tile" in gene for gene in self.problem.space.fixed)
+        if self._known.timed or self._known.perfect or fixed:
+            return None
+        return Pairs(self._params, self._kernels.count_undominated)
+
+    def _with_pairs(self, choices: IntArray) -> tuple[Known, IntArray]:
+        """What is known, with counts of undominated pairs; where those of each box's dims begin: (n, 4)."""
+        if self._pairs is None:
+            return self._known, np.full((len(choices), MAPPED), NONE)
+        codes = (choices[:, 0] * MAPPED + choices[:, 1]) * MAPPED + choices[:, 2]
+        each, which = np.unique(codes, return_inverse=True)
+        starts = np.array([self._starts(code) for code in each.tolist()])
+        return self._known._replace(counts=self._pairs.counts), starts[which]
+
+    def _starts(self, code: int) -> IntArray:
+        """Where the tables begin of a cluster size and parallel dims, as one number."""
+        assert self._pairs is not None
+        cluster, outer, inner = code // MAPPED**2, code // MAPPED % MAPPED, code % MAPPED
+        if PE_USE not in self.problem.use.limits:
+            return self._pairs.starts(cluster, self.problem.accelerator.num_pes // cluster, outer, inner)
+        # Of dims that are spread, the dominated pair may be the only one that leaves enough PEs busy.
+        starts = self._pairs.starts(1, 1, NONE, NONE)
+        starts[[outer, inner]] = NONE
+        return starts
+
+    def roots(self) -> IntArray:
+        """All tiles, for each cluster size and parallel dims: of one cluster, or one PE, a dim is enough."""
+        chains = tile_chains(self.problem)
+        ends = [(one.outer_choices[0], one.outer_choices[-1], one.inner) for one in chains]
+        box = [*chained(*((least, most, inner or 1, inner or most) for least, most, inner in ends))]
+        outers, inners = parallel_dims(self.problem)
+        return np.array(
+            [
+                [*box, cluster, outer, inner]
+                for cluster in cluster_sizes(self.problem).tolist()
+                for outer in outers[: None if self.problem.accelerator.num_pes // cluster > 1 else 1]
+                for inner in inners[: None if cluster > 1 else 1]
+            ],
+            dtype=np.int64,
+        )
+
+    def bound(self, boxes: IntArray, to_beat: float) -> Bounded:
+        """By the kernel; see there."""
+        return Bounded(self._bound(boxes, to_beat))
+
+    def _bound(self, boxes: IntArray, to_beat: float) -> FloatArray:
+        tiles = np.ascontiguousarray(boxes[:, :TILES]).reshape(-1, MAPPED, 4)
+        choices, losses = np.ascontiguousarray(boxes[:, TILES:]), np.empty(len(boxes))
+        known, starts = self._with_pairs(choices)
+        self._kernels.bound_boxes(tiles, choices, starts, float(to_beat), known, self._scratch, losses)
+        boxes[:, :TILES] = tiles.reshape(-1, TILES)
+        return losses
+
+    def divide(self, boxes: IntArray, bounds: FloatArray, to_beat: float) -> Children:
+        """Where the bounds of both halves rise most; a box of one mapping but for its orders is a leaf."""
+        known = self._known
+        paid = bool((known.terms[:, PLACE] == ENERGY).any())
+        cuts = Cuts(
+            boxes[:, :TILES].reshape(-1, MAPPED, 4),
+            self._spread(boxes, AT_OUTER, self.problem.accelerator.num_pes // boxes[:, AT_CLUSTER]),
+            known.params[SIZES : SIZES + MAPPED],
+            known.tiles,
+            outer_first=0.0 if not known.timed else FEW_OUTERS if paid else np.inf,
+        )
+
+        def bound_halves(halves: IntArray, places: IntArray) -> FloatArray:
+            rows = np.concatenate([halves.reshape(-1, TILES), boxes[places, TILES:]], axis=1)
+            return np.minimum(self._bound(rows, -np.inf), to_beat)
+
+        parts, parents = divided(cuts, bounds, bound_halves)
+        return Children(np.concatenate([parts.reshape(-1, TILES), boxes[parents, TILES:]], axis=1), parents)
+
+    @staticmethod
+    def _spread(boxes: IntArray, column: int, over: IntArray) -> IntArray:
+        """Over how many clusters, or PEs, each dim is spread: (n, 4)."""
+        parallel = np.arange(MAPPED) == boxes[:, [column]]
+        return np.where(parallel, over[:, np.newaxis], 1)
+
+    def settle(self, boxes: IntArray, to_beat: float) -> Found:
+        """All orders that differ, priced by the model: rows of a MappingBatch."""
+        rows = self._every_order(boxes)
+        return Found(self.problem.evaluate(MappingBatch(rows)).loss, list(rows))
+
+    def _every_order(self, boxes: IntArray) -> IntArray:
+        tiles, cluster = boxes[:, :TILES].reshape(-1, MAPPED, 4), boxes[:, AT_CLUSTER]
+        outers, inners = tiles[:, :, LOW], tiles[:, :, LEAST]
+        spans = outers * self._spread(boxes, AT_OUTER, self.problem.accelerator.num_pes // cluster)
+        steps = inners * self._spread(boxes, AT_INNER, cluster)
+        bits = 1 << np.arange(MAPPED)
+        moves = (self._params[SIZES : SIZES + MAPPED] > spans) @ bits, (outers > steps) @ bits
+        # The orders of each box, by level.
+        first, second = (self._known.orders[level][moves[level]] for level in range(2))
+        counts = first[:, 0] * second[:, 0]
+        owner = np.arange(len(boxes)).repeat(counts)
+        number = np.arange(len(owner)) - (np.cumsum(counts) - counts)[owner]
+        outer, inner = np.divmod(number, second[owner, 0])
+        rows = np.zeros((len(owner), COLUMNS), np.int64)
+        rows[:, OUTER_ORDER : OUTER_ORDER + MAPPED] = ORDER_TABLE[first[owner, 1 + outer]]
+        rows[:, INNER_ORDER : INNER_ORDER + MAPPED] = ORDER_TABLE[second[owner, 1 + inner]]
+        rows[:, OUTER_TILE : OUTER_TILE + MAPPED] = outers[owner]
+        rows[:, INNER_TILE : INNER_TILE + MAPPED] = inners[owner]
+        rows[:, [CLUSTER, OUTER_PARALLEL, INNER_PARALLEL]] = boxes[owner, TILES:]
+        layer = self.problem.space.layer
+        for order, tile in ((OUTER_ORDER, OUTER_TILE), (INNER_ORDER, INNER_TILE)):
+            rows[:, order + MAPPED : order + MAPPED + 2] = MAPPED, MAPPED + 1
+            rows[:, tile + MAPPED : tile + MAPPED + 2] = layer.R, layer.S
+        return rows
+
+    def pack(self, boxes: IntArray, bounds: FloatArray) -> bytes:
+        """See `dse.proof.contract.Boxes`."""
+        return pack_boxes(boxes, bounds)
+
+    def unpack(self, kept: bytes) -> tuple[IntArray, FloatArray]:
+        """See `dse.proof.contract.Boxes`."""
+        return unpack_boxes(kept, AT_INNER + 1)
+
+    def floor(self) -> float:
+        """The loss of full use of all lanes and links, every word moved once; no mapping is looked at."""
+        known, params = self._known, self._params
+        sizes = params[SIZES : SIZES + MAPPED]
+        windows = sizes[2:] * params[PITCHES : PITCHES + 2] + params[OVERLAPS : OVERLAPS + 2]
+        real = params[END_REAL : END_REAL + 2] - params[FIRST_REAL : FIRST_REAL + 2]
+        outputs = sizes[1 if params[DEPTHWISE] else 0] * sizes[2] * sizes[3]
+
+        def moved(first: int, rows: IntArray) -> int:
+            inputs = params[first] * sizes[1] * rows.prod()
+            return int(inputs + params[first + 1] * sizes[0] * sizes[1] + params[first + 2] * outputs)
+
+        words, link, dram = moved(OF_INPUT, windows), moved(LINK_INPUT, windows), moved(LINK_INPUT, real)
+        work = -(-int(params[LAYER_MACS]) // int(params[PES] * params[LANES]))
+        cycles = max(work, -(-words // int(params[NOC])), -(-link // int(params[OFFCHIP])))
+        macs, per_mac = float(params[LAYER_MACS]), known.constants[L1_A_MAC]
+        energy = accesses_pj.py_func(known.constants, macs, per_mac, words, words, dram) * 1e-3
+        return float(loss_value(known.terms, (cycles / known.constants[HERTZ], energy)))
+
+    def mapping_of(self, design: IntArray) -> Mapping:
+        """The mapping of a row."""
+        return MappingBatch(design[np.newaxis])[0]
+
+
+def _tile_tables(problem: Problem) -> IntArray:
+    """`tiles` of what is known: the next tile up and down from each number, and how many are up to it."""
+    chains = tile_chains(problem)
+    tables = np.zeros((3, MAPPED, max(one.size for one in chains) + 2), dtype=np.int64)
+    for dim, one in enumerate(chains):
+        numbers = np.arange(one.size + 2)
+        tiles = numbers[1:-1] if problem.tiles == "any" else np.array(divisors(one.size))
+        rank = np.searchsorted(tiles, numbers, side="right")
+        tables[UP, dim, numbers] = np.append(tiles, one.size + 1)[np.searchsorted(tiles, numbers)]
+        tables[DOWN, dim, numbers] = np.append(0, tiles)[rank]
+        tables[RANK, dim, numbers] = rank
+    return tables

@@ -1,0 +1,104 @@
+"""What the kernels of bounds take: the problem, and the arrays that they work in."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+import numpy as np
+
+from dse.domains.clustered.problem import Problem
+from dse.domains.clustered.proof.choices import nestings
+from dse.domains.clustered.space.genes import ORDERS
+from dse.models.loopnest.bound.inner import CASES
+from dse.models.loopnest.bound.interval import COLUMNS, SHARES
+from dse.models.loopnest.bound.links import link_arrays
+from dse.models.loopnest.bound.parts import part_arrays
+from dse.models.loopnest.bound.transitions import SIDES
+from dse.models.loopnest.units import in_units, l1_a_mac
+from dse.support.arrays import CountArray, FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from dse.models.loopnest import LoopNest
+
+FIGURE_COLUMNS = "cycles", "energy_nj"
+# The least of all cases, in the row after them: words as in a case; cycles; those of the DRAM link before the
+# first and after the last outer step, and of latency; those of the NoC before and after all steps; those in
+# between, where they are known; those of the NoC before all steps, in the last outer step and after it: what
+# that one needs comes in it, but for its first inner step, which needs no more than the very first one; and
+# its outputs leave.
+CASE_COLUMNS = 7
+
+
+class Known(NamedTuple):
+    """A problem: figures of the layer and the machine (29,), `room` in L1 and L2, energies of an access.
+
+    `most_work` are the steps that limits leave to the busiest PE, `alike` says whether rows cost what columns
+    do, `timed` whether cycles count. `orders` (2, 16, 25) has by level and set of dims with several steps how
+    many orders differ, then which of `order_table` (24, 4). `tiles` (3, 4, n) has of every number the next
+    tile of a dim up from it and down from it, and how many tiles are up to it; where `perfect`, an inner tile
+    divides the outer one. `counts` are tables of undominated pairs (see `dominance`).
+    """
+
+    params: IntArray
+    room: IntArray
+    most_work: int
+    alike: bool
+    timed: bool
+    perfect: bool
+    constants: FloatArray
+    terms: FloatArray
+    orders: IntArray
+    order_table: IntArray
+    tiles: IntArray
+    counts: CountArray
+
+
+class Scratch(NamedTuple):
+    """Arrays to work in; one thread has them at a time, and what they remember holds for one problem."""
+
+    dims: IntArray
+    shares: FloatArray
+    fills: IntArray
+    cases: IntArray
+    outer: IntArray
+    parts: Any
+    links: Any
+    sides: FloatArray
+    sums: FloatArray
+    pair: FloatArray
+
+
+def make_scratch(params: IntArray) -> Scratch:
+    """Arrays for bounds of a problem with these figures."""
+    return Scratch(
+        np.zeros((4, COLUMNS), np.int64),
+        np.zeros((4, SHARES)),
+        np.zeros((2, 4, 3), np.int64),
+        np.zeros((CASES + 1, CASE_COLUMNS), np.int64),
+        np.zeros(10, np.int64),
+        part_arrays(params),
+        link_arrays(),
+        np.zeros((4, SIDES)),
+        np.zeros((16, 2)),
+        np.zeros(2),
+    )
+
+
+def constants_of(problem: Problem) -> FloatArray:
+    """Energies of an access in pJ, the clock, and what a MAC takes of its L1."""
+    machine = problem.accelerator
+    per = in_units(cast("LoopNest", problem.model).constants, machine)
+    energies = (per.mac_pj, per.l1_pj, per.noc_pj, per.l2_pj, per.dram_pj)
+    return np.array([*energies, machine.hertz, l1_a_mac(machine)], dtype=np.float64)
+
+
+@lru_cache(64)
+def distinct_orders(allowed: tuple[int, ...]) -> IntArray:
+    """One order for each class of orders that cost the same: (16, 25), by the dims that have many steps."""
+    ways = (nestings(allowed, [dim for dim in range(4) if many >> dim & 1]) for many in range(16))
+    table = np.zeros((16, len(ORDERS) + 1), dtype=np.int64)
+    for row, found in zip(table, ways, strict=True):
+        row[0] = len(found)
+        row[1 : 1 + len(found)] = list(found.values())
+    return table
