@@ -45,7 +45,7 @@ from dse.domains.clustered.proof.choices import (
     tile_chains,
 )
 from dse.models.loopnest.bound.box import HERTZ, L1_A_MAC
-from dse.models.loopnest.bound.dividing import Cuts, divided
+from dse.models.loopnest.bound.dividing import SMALL, SMALL_PERFECT, Cuts, divided
 from dse.models.loopnest.bound.fitting import DOWN, LEAST, LOW, RANK, UP
 from dse.models.loopnest.bound.pairs import NONE, Pairs
 from dse.models.loopnest.bound.records import (
@@ -216,6 +216,7 @@ class LoopNestBoxes:
             known.params[SIZES : SIZES + MAPPED],
             known.tiles,
             outer_first=0.0 if not known.timed else FEW_OUTERS if paid else np.inf,
+            small=SMALL_PERFECT if known.perfect else SMALL,
         )
 
         def bound_halves(halves: IntArray, places: IntArray) -> FloatArray:

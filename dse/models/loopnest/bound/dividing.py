@@ -11,8 +11,9 @@ import numpy as np
 from dse.models.loopnest.bound.fitting import DOWN, HIGH, LEAST, LOW, MOST, RANK, UP
 from dse.support.arrays import BoolArray, FloatArray, IntArray
 
-SMALL = 256
-"""Pairs of tiles of a dim up to which a box is divided where it is widest, without trying."""
+SMALL, SMALL_PERFECT = 256, 4
+"""Pairs of tiles of a dim up to which a box is divided where it is widest, without trying: of tiles of any
+size, and of perfect factors."""
 WIDE = 4.0
 """Where energy alone counts, outer steps that differ by more than this factor are told apart first."""
 LEAST_RISE = 1e-7
@@ -28,7 +29,8 @@ class Cuts:
 
     `across` (n, 4) is over how many clusters a dim is spread, `sizes` (4,) are the dims', `tables` those of
     the tiles that there are. Where a box has at most `outer_first` choices of outer tiles whose steps are not
-    decided, these come first: the time of the DRAM link follows from them.
+    decided, these come first: the time of the DRAM link follows from them. A box with more than `small` pairs
+    of tiles in a dim is tried out.
     """
 
     tiles: IntArray
@@ -36,6 +38,7 @@ class Cuts:
     sizes: IntArray
     tables: IntArray
     outer_first: float
+    small: int
 
     @cached_property
     def _steps(self) -> IntArray:
@@ -100,7 +103,7 @@ class Cuts:
     @cached_property
     def tried(self) -> IntArray:
         """The places of boxes whose halves are all bounded."""
-        small = (self._counts.prod(axis=0) <= SMALL).all(axis=1)
+        small = (self._counts.prod(axis=0) <= self.small).all(axis=1)
         return np.flatnonzero(self.any_open.any(axis=(1, 2)) & ~small & ~self.far)
 
     def halves(self, places: IntArray, level: IntArray, dim: IntArray) -> IntArray:
