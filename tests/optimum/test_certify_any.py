@@ -44,6 +44,18 @@ def test_the_certificate_is_what_pricing_every_mapping_finds(objective: str) -> 
         assert (found.lower_bound, found.best.loss if found.best else math.inf) == (least, least), problem
 
 
+@pytest.mark.parametrize("model", ["loopnest", "maestro"])
+def test_a_parallel_dim_that_is_fixed_in_a_depthwise_layer_is_named_as_it_was(
+    model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dse.domains.clustered.proof.solver.begin", lambda problem: None)
+    layer, fixed = load_layer("mobilenet_v2:features.14.depthwise"), {"outer.parallel": "K"}
+    found = solve(Problem(layer, PRESETS["edge-small"], "edp", model, fixed=fixed))
+    assert found.status == OPTIMAL
+    assert found.best is not None
+    assert found.best.mapping.outer.parallel == "K"
+
+
 def test_tiles_of_any_size_are_never_worse_than_perfect_factors() -> None:
     # Of its 13 output rows no tile is a perfect factor but one and all.
     layer, edge = Layer("CONV", 32, 3, 15, 15, 3, 3), PRESETS["edge"]

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from dse.domains.clustered.mapping import Mapping
+import numpy as np
+
+from dse.domains.clustered.mapping import INNER_PARALLEL, OUTER_PARALLEL, Mapping, MappingBatch
 from dse.domains.clustered.problem import Problem
+from dse.domains.clustered.space.genes import LEVELS, MAPPED_DIMS
 from dse.proof.contract import Boxes
+from dse.support.arrays import IntArray
 
 
 class MappingBoxes(Boxes, Protocol):
@@ -40,3 +44,12 @@ class Certifier(Protocol):
     def least_area(self, problem: Problem) -> float:
         """The area that every mapping needs; of models of two levels."""
         ...
+
+
+def mapping_of_row(problem: Problem, row: IntArray) -> Mapping:
+    """The mapping of a row of a batch; a parallel K that is fixed is called so in a depthwise layer."""
+    named = row.copy()
+    for level, column in zip(LEVELS, (OUTER_PARALLEL, INNER_PARALLEL), strict=True):
+        fixed = problem.space.fixed.get(f"{level}.parallel")
+        named[column] = named[column] if fixed is None else MAPPED_DIMS.index(str(fixed))
+    return MappingBatch(named[np.newaxis])[0]

@@ -40,9 +40,9 @@ from dse.domains.clustered.mapping import (
     MappingBatch,
 )
 from dse.domains.clustered.problem import Problem
+from dse.domains.clustered.proof.bounds import mapping_of_row
 from dse.domains.clustered.proof.choices import ORDER_TABLE, allowed_orders
 from dse.domains.clustered.proof.tile_boxes import DIMS, NESTINGS, WIDTH, Tiles, moving_dims
-from dse.domains.clustered.space.genes import LEVELS, MAPPED_DIMS
 from dse.proof.contract import Bounded, Children, Found, Rounds
 from dse.proof.kept import pack_boxes, unpack_boxes
 from dse.support.arrays import FloatArray, IntArray
@@ -133,12 +133,8 @@ class IntervalBoxes:
         return Found(np.concatenate(losses), list(np.concatenate(rows)))
 
     def mapping_of(self, design: IntArray) -> Mapping:
-        """The mapping of a row; a parallel K that is fixed is called so in a depthwise layer too."""
-        row = design.copy()
-        for level, column in zip(LEVELS, (OUTER_PARALLEL, INNER_PARALLEL), strict=True):
-            fixed = self.problem.space.fixed.get(f"{level}.parallel")
-            row[column] = row[column] if fixed is None else MAPPED_DIMS.index(str(fixed))
-        return MappingBatch(row[np.newaxis])[0]
+        """The mapping of a row."""
+        return mapping_of_row(self.problem, design)
 
     def floor(self) -> float:
         """The loss of the cycles that every feasible mapping takes, with no energy."""

@@ -37,6 +37,7 @@ from dse.domains.clustered.mapping import (
     MappingBatch,
 )
 from dse.domains.clustered.problem import Problem
+from dse.domains.clustered.proof.bounds import mapping_of_row
 from dse.domains.clustered.proof.choices import (
     ORDER_TABLE,
     allowed_orders,
@@ -291,7 +292,7 @@ class LoopNestBoxes:
 
     def mapping_of(self, design: IntArray) -> Mapping:
         """The mapping of a row."""
-        return MappingBatch(design[np.newaxis])[0]
+        return mapping_of_row(self.problem, design)
 
 
 def _tile_tables(problem: Problem) -> IntArray:

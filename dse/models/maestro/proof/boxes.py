@@ -21,6 +21,7 @@ import numpy as np
 from dse.domains.clustered.limits import FIGURES
 from dse.domains.clustered.mapping import Mapping, MappingBatch
 from dse.domains.clustered.problem import Problem
+from dse.domains.clustered.proof.bounds import mapping_of_row
 from dse.domains.clustered.proof.choices import allowed_orders, cluster_sizes, parallel_dims, tile_chains
 from dse.models.maestro.proof import box
 from dse.models.maestro.proof.near import Pool
@@ -149,7 +150,7 @@ class MaestroBoxes:
 
     def mapping_of(self, design: Any) -> Mapping:
         """The mapping of a row that was settled."""
-        return MappingBatch(design[np.newaxis])[0]
+        return mapping_of_row(self.problem, design)
 
     def pack(self, boxes: IntArray, bounds: FloatArray) -> bytes:
         """See Boxes."""
