@@ -43,32 +43,13 @@ class Incumbent:
 
 
 @dataclass(frozen=True)
-class Solved:
-    """A group whose inner problem was solved: outer tiles of K C Y X, cluster size, fewest inner cycles.
-
-    Where limits ask for busy PEs, it was solved for an outer `parallel` dim; with none so busy 0 cycles.
-    """
-
-    tiles: tuple[int, ...]
-    cluster: int
-    cycles: int
-    parallel: str = ""
-
-    def to_dict(self) -> dict[str, Any]:
-        """The group as plain data."""
-        return {name: value for name, value in asdict(self).items() if value != ""}
-
-
-@dataclass(frozen=True)
 class Counts:
-    """What was enumerated and what was bounded.
+    """What was bounded and what was priced: boxes of mappings, as the engine of proofs divides them.
 
-    `groups` are the choices of outer tiles and cluster size, under `loopnest` with the outer parallel dim. Of
-    those, `too_large` need more L1 or L2 than there is with every parallel dim (or there are others that cost
-    the same), `bounded` cannot beat the best by their bound, `solved` had their inner problem solved, and
-    `open` were left when the time ran out. `inner_levels` are the inner tiles and parallel dims tried, each
-    in all orders that differ or, under `loopnest`, by a bound of all. `mappings` is how many mappings the
-    space holds.
+    `groups` are those that were not divided further: `too_large` of them have no mapping that fits or keeps
+    the limits, `bounded` cannot beat the best by their bound, `solved` had their mappings priced, and `open`
+    were left when the time ran out. `inner_levels` are all boxes that were bounded. `mappings` is how many
+    mappings the space holds.
     """
 
     groups: int
@@ -105,28 +86,22 @@ class Certificate:
 
     `status` is `optimal` (no mapping of the space is better than `best`), `bounded` (the time ran out, or
     there is no more than a floor: none is below `lower_bound`) or `infeasible` (the space has no feasible
-    mapping; `best` is None and `lower_bound` inf). Losses are in the objective's unit. Of the mappings with
-    the least loss, `best` has the least energy, or, where energy alone is minimised, the fewest cycles; where
-    there are `ties`, that is as far as their proof got (`proof.status`, `proof.lower_bound`).
-    `solved` are the groups whose inner problem was solved; the bound covers all others. Under `loopnest` none
-    are listed: a check finds them itself, and compares how many there are.
+    mapping; `best` is None and `lower_bound` inf). Losses are in the objective's unit. Where there are
+    `ties`, `best` has, of the mappings with the least latency, the least energy, or the reverse, as far as
+    their proof got (`proof.status`, `proof.lower_bound`).
 
-    `seconds` are those of this run, `earlier_seconds` those of the runs that it went on from. Of a bounded
-    proof `settled` says where the next run goes on: so many groups, from the lowest bound on, hold nothing
-    better than `best`; 0 if not all groups have a bound. `tiles` are those that `dse.certify` proved over,
-    perfect "factors" or "any". `unsettled` are the nodes that it goes on with, of
-    proofs that have no such order.
+    `seconds` are those of this run, `earlier_seconds` those of the runs that it went on from. `unsettled` are
+    the boxes that a later run goes on with. `tiles` are those that `dse.certify` proved over, perfect
+    "factors" or "any".
     """
 
     fingerprint: str
     status: str
     lower_bound: float
     best: Incumbent | None
-    solved: tuple[Solved, ...]
     counts: Counts
     seconds: float
     cached: bool = False
-    settled: int = 0
     earlier_seconds: float = 0.0
     unsettled: bytes = field(default=b"", repr=False, compare=False)
     tiles: str = field(default="factors", compare=False)
@@ -187,9 +162,7 @@ class Certificate:
                 **asdict(self.counts),
                 "seconds": self.seconds,
                 "earlier_seconds": self.earlier_seconds,
-                "settled": self.settled,
                 "cached": self.cached,
-                "solved_groups": [group.to_dict() for group in self.solved],
             },
         }
 
@@ -275,14 +248,9 @@ def from_dict(data: object, problem: AnyProblem) -> Certificate:
             status=entry["status"],
             lower_bound=math.inf if entry["lower_bound"] is None else entry["lower_bound"],
             best=best,
-            solved=tuple(
-                Solved(tuple(group["tiles"]), group["cluster"], group["cycles"], group.get("parallel", ""))
-                for group in about["solved_groups"]
-            ),
             counts=Counts(**{item.name: about[item.name] for item in fields(Counts)}),
             seconds=about["seconds"],
             cached=True,
-            settled=about["settled"],
             earlier_seconds=about["earlier_seconds"],
         )
         claimed = entry["best"]["loss"] if entry["best"] else None

@@ -6,7 +6,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from dse.core.certificate import BOUNDED, Certificate, Counts, Incumbent, ProofInterrupted, Solved
+from dse.core.certificate import BOUNDED, Certificate, Counts, Incumbent, ProofInterrupted
 from dse.core.domains import prover_of
 from dse.core.problem import AnyProblem, is_problem
 from dse.support.errors import InputError, StorageError, shorten
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dse.core.clock import Clock, Now
     from dse.core.proofs import Check, Prover
 
-__all__ = ["Incumbent", "Certificate", "Counts", "ProofInterrupted", "Solved", "certify", "verify"]
+__all__ = ["Incumbent", "Certificate", "Counts", "ProofInterrupted", "certify", "verify"]
 
 
 def certify(

@@ -79,7 +79,7 @@ def other_objective(problem: AnyProblem, found: Certificate) -> str | None:
     """What the second proof is of, such as `energy where latency <= 0.001`; None where none is to be made."""
     prover = prover_of(problem)
     figures = objective_named(problem.objective).uncapped.exponents
-    if found.best is None or prover.floor_only or list(figures.values()) != [1]:
+    if found.best is None or prover.floor_only or len(figures) != 1:
         return None
     if found.best.loss <= 0:
         # Where no access takes energy a cap of it says nothing.
@@ -87,9 +87,10 @@ def other_objective(problem: AnyProblem, found: Certificate) -> str | None:
     (name,) = figures
     if name not in OTHER:
         return None
+    reached = objective_named(name).value(found.best, problem.criteria.hertz)
     caps = [f"{figure.name} <= {cap!r}" for figure, cap in objective_named(problem.objective).caps]
     own = [one for one in caps if not one.startswith(f"{name} <=")]
-    return f"{OTHER[name]} where {' and '.join([f'{name} <= {found.best.loss!r}', *own])}"
+    return f"{OTHER[name]} where {' and '.join([f'{name} <= {float(reached)!r}', *own])}"
 
 
 def verify_ties(problem: AnyProblem, found: Certificate, seed: int = 0) -> tuple[Check, ...]:

@@ -69,7 +69,8 @@ class Boxes(Protocol):
 
     `kind` says in words what a box is a choice of. Nothing depends on how boxes are put together in calls.
     Where there is a method `improve(design, loss)`, one thread calls it after each round, with the best
-    design so far, None if the proof began with it: the `Found` that it returns were met in another way.
+    design so far, None if the proof began with it: the `Found` that it returns were met in another way. Where
+    `begin_late` is true, no first design is looked for unless the time is over before one was met.
     """
 
     kind: str
@@ -93,7 +94,7 @@ class Boxes(Protocol):
 
     def settle(self, boxes: AnyArray, to_beat: float) -> Found:
         """Of boxes that are not divided, the best design at least; where all are asked for, each below
-        `to_beat`.
+        `to_beat`. Of equal ones the first counts.
         """
         ...
 

@@ -53,10 +53,17 @@ class OpenBoxes:
         """The places of so many that come next."""
         if count == len(self):
             return np.arange(count)
-        keys = self.bounds
-        if alike:
-            with np.errstate(divide="ignore"):
-                keys = np.floor(np.log(np.maximum(self.bounds, 0.0)) / alike)
+        keys = bands(self.bounds, alike) if alike else self.bounds
         last = np.partition(keys, count - 1)[count - 1]
         sure = np.flatnonzero(keys < last)
         return np.concatenate([sure, np.flatnonzero(keys == last)[len(sure) - count :]])
+
+
+def bands(bounds: FloatArray, alike: float) -> FloatArray:
+    """Numbers that rise with the bounds, equal for those in a band of about so much of themselves.
+
+    By operations that are the same to the bit on every CPU.
+    """
+    parts, exponents = np.frexp(bounds)
+    found: FloatArray = np.floor((exponents + 2.0 * parts) / alike)
+    return np.where(bounds > 0, found, -np.inf)

@@ -59,7 +59,6 @@ def prove(
         status=status,
         lower_bound=lower_bound,
         best=best,
-        solved=(),
         counts=counts_of(search, problem.space.mappings, before),
         seconds=clock.seconds,
         earlier_seconds=known.all_seconds if known else 0.0,

@@ -157,7 +157,7 @@ def test_a_front_is_shown_written_and_verified(dse: Dse, tmp_path: Path) -> None
     where = ("--layer", "mlp:1", "--accelerator", "eyeriss-small", "--objective", "latency,energy")
     outcome = dse("certify", *where, "--verify", "--out", str(tmp_path))
     assert outcome.code == 0
-    assert "exact front by " in outcome.out
+    assert "exact front by 2 proofs" in outcome.out
     assert outcome.out.count("verified: ") == 3
     assert (tmp_path / "front.png").stat().st_size > 5000
     data = json.loads((tmp_path / "front.json").read_text())

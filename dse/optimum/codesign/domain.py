@@ -98,4 +98,4 @@ class CodesignProver:
         # Sums are added up in another order than a search's: an optimum is one to the rounding of sums.
         bound = best.loss * (1 - EQUAL) if optimal and best is not None else found.lower_bound
         counts = Counts(found.boxes, found.machines_excluded, 0, found.proofs, 0, 0, problem.space.mappings)
-        return Certificate(problem.fingerprint, found.status, bound, best, (), counts, found.seconds)
+        return Certificate(problem.fingerprint, found.status, bound, best, counts, found.seconds)

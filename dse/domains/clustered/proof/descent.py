@@ -9,43 +9,57 @@ import numpy as np
 
 from dse.core.certificate import Incumbent, priced
 from dse.core.clock import Clock
+from dse.core.evaluations import Evaluations
+from dse.core.objective import objective_named
 from dse.domains.clustered.problem import Problem
-from dse.support.arrays import IntArray
+from dse.support.arrays import FloatArray, IntArray
 from dse.support.errors import InputError
 
 DRAWN, STARTS, STEPS_DOWN = 20_000, 8, 200
+NOTHING = math.inf, -math.inf
+"""No mapping: what is not feasible is no better."""
 
 
-def good_mapping(problem: Problem, within: Problem | None = None) -> Incumbent | None:
+def good_mapping(problem: Problem, within: Problem | None = None, drawn: int = DRAWN) -> Incumbent | None:
     """The best that descents in the space of `within` find, the same in every run; None if none is feasible.
 
-    `within` is the problem with fewer tiles; by default it is the problem itself.
+    `within` is the problem with fewer tiles; by default it is the problem itself. The best of so many `drawn`
+    are gone down from.
     """
     there = within or problem
-    point = descend(there, 0.0, Clock())
+    point = descend(there, 0.0, Clock(), drawn)
     # Priced as a mapping: several points may be the same one, of which proofs name the first.
     return None if point is None else priced(problem, there.space.decode(point[np.newaxis])[0])
 
 
-def descend(problem: Problem, floor: float, clock: Clock) -> IntArray | None:
+def descend(problem: Problem, floor: float, clock: Clock, drawn: int = DRAWN) -> IntArray | None:
     """The best point, (genes,), of descents from the best of random ones; None if none was feasible."""
     space, rng = problem.space, np.random.default_rng(0)
-    points = space.sample(rng, DRAWN)
-    losses = problem.price(points).loss
-    least, best = math.inf, None
-    for place in np.argsort(losses, kind="stable")[:STARTS].tolist():
-        here, loss = points[place], float(losses[place])
+    points = space.sample(rng, drawn)
+    least, best = NOTHING, None
+    for start in np.argsort(problem.price(points).loss, kind="stable")[:STARTS].tolist():
+        here, value, near = points[start], NOTHING, points[[start]]
         for _ in range(STEPS_DOWN):
-            if loss < least:
-                least, best = loss, here
-            if least <= floor or clock.over:
+            costs = problem.price(near)
+            ties = tie_breaks(problem, costs)
+            place = int(np.lexsort((ties, costs.loss))[0])
+            found = float(costs.loss[place]), float(ties[place])
+            if not found < value:
+                break
+            here, value = near[place], found
+            if value < least:
+                least, best = value, here
+            if least[0] <= floor or clock.over:
                 return best
             near = np.concatenate([block.neighbours(here) for block in space.blocks])
-            found = problem.price(near).loss
-            if not found.min(initial=math.inf) < loss:
-                break
-            here, loss = near[int(found.argmin())], float(found.min())
     return best
+
+
+def tie_breaks(problem: Problem, costs: Evaluations) -> FloatArray:
+    """What decides between mappings of one loss (n,): see `Incumbent.tie_break`."""
+    alone = objective_named(problem.objective).of_energy_alone
+    found: FloatArray = costs.cycles.astype(np.float64) if alone else costs.energy_nj
+    return found
 
 
 def with_factors(problem: Problem) -> Problem | None:

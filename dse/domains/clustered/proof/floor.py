@@ -61,7 +61,6 @@ def solve(problem: Problem, clock: Clock | None = None, known: Certificate | Non
         status=OPTIMAL if best is not None and best.loss <= floor else BOUNDED,
         lower_bound=floor,
         best=best,
-        solved=(),
         counts=Counts(0, 0, 0, 0, 0, 0, problem.space.mappings),
         seconds=clock.seconds,
     )

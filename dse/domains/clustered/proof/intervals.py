@@ -130,7 +130,7 @@ class IntervalBoxes:
             found = self._priced(points[start : start + step], to_beat)
             losses.append(found[0])
             rows.append(found[1])
-        return Found(np.concatenate(losses), list(np.concatenate(rows)))
+        return Found(np.concatenate(losses), np.concatenate(rows))
 
     def mapping_of(self, design: IntArray) -> Mapping:
         """The mapping of a row."""

@@ -81,7 +81,6 @@ def solve_each(problem: Problem, machines: list[Problem], clock: Clock) -> Certi
         status=status,
         lower_bound=bound,
         best=best,
-        solved=(),
         counts=Counts(**sums, mappings=problem.space.mappings),
         seconds=clock.seconds,
     )

@@ -45,6 +45,7 @@ from dse.domains.clustered.proof.choices import (
     parallel_dims,
     tile_chains,
 )
+from dse.domains.clustered.proof.descent import tie_breaks
 from dse.models.loopnest.bound.box import HERTZ, L1_A_MAC
 from dse.models.loopnest.bound.dividing import SMALL, SMALL_PERFECT, Cuts, divided
 from dse.models.loopnest.bound.fitting import DOWN, LEAST, LOW, RANK, UP
@@ -236,7 +237,9 @@ class LoopNestBoxes:
     def settle(self, boxes: IntArray, to_beat: float) -> Found:
         """All orders that differ, priced by the model: rows of a MappingBatch."""
         rows = self._every_order(boxes)
-        return Found(self.problem.evaluate(MappingBatch(rows)).loss, list(rows))
+        costs = self.problem.evaluate(MappingBatch(rows))
+        order = np.lexsort((tie_breaks(self.problem, costs), costs.loss))
+        return Found(costs.loss[order], rows[order])
 
     def _every_order(self, boxes: IntArray) -> IntArray:
         tiles, cluster = boxes[:, :TILES].reshape(-1, MAPPED, 4), boxes[:, AT_CLUSTER]

@@ -91,11 +91,9 @@ class ChainProver:
         counts = Counts(sum(map(len, found.known.values())), 0, 0, 0, 0, 0, problem.space.mappings)
         if found.best is None:
             status = INFEASIBLE if found.lower_bound == inf else BOUNDED
-            return Certificate(
-                problem.fingerprint, status, found.lower_bound, None, (), counts, clock.seconds
-            )
+            return Certificate(problem.fingerprint, status, found.lower_bound, None, counts, clock.seconds)
         best = priced(problem, problem.proven(found.best))
         assert best is not None
         bound = min(found.lower_bound, best.loss * (1 - ROUNDED))
         status = OPTIMAL if found.status == OPTIMAL else BOUNDED
-        return Certificate(problem.fingerprint, status, bound, best, (), counts, clock.seconds)
+        return Certificate(problem.fingerprint, status, bound, best, counts, clock.seconds)
