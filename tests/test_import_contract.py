@@ -68,14 +68,6 @@ BELOW["experiments"] = {room for tier in TIERS for room in tier} | {
 FOR_ALL = {"dse.__version__"}
 """What every module may import from the package that is the framework's front."""
 
-STILL_UPWARD: set[tuple[str, str]] = {
-    ("dse.domains.clustered.adapter", "dse.models.outside.python"),
-    ("dse.domains.clustered.formats.zigzag", "dse.models.zigzag.constants"),
-    ("dse.domains.clustered.formats.zigzag", "dse.models.zigzag.description"),
-    ("dse.domains.levels.residence", "dse.models.timeloop.reference"),
-}
-"""Arrows upward that are still to be removed. This table only ever shrinks."""
-
 
 @cache
 def upward() -> list[Import]:
@@ -93,12 +85,7 @@ def test_every_package_has_its_place_in_the_order() -> None:
 
 
 def test_no_import_points_upward() -> None:
-    unknown = [item for item in upward() if (item.source, module_of(item.target)) not in STILL_UPWARD]
-    assert not unknown, "\n".join(map(str, unknown))
-
-
-def test_what_was_put_right_is_no_longer_excused() -> None:
-    assert {(item.source, module_of(item.target)) for item in upward()} >= STILL_UPWARD
+    assert not upward(), "\n".join(map(str, upward()))
 
 
 def runs_first(item: Import) -> Iterator[str]:

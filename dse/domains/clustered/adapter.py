@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import inspect
 from functools import partial
+from typing import Any
 
 from dse.core.cost_model import Detail
+from dse.core.cost_models import cost_model
 from dse.core.figures import CostBatch
 from dse.core.layer import Layer
 from dse.domains.clustered.accelerator import Accelerator
@@ -30,9 +32,8 @@ def adapted(model: object) -> CostModel:
     if isinstance(model, CostModel):
         return model
     if inspect.isfunction(model) and "<" not in model.__qualname__:
-        from dse.models.outside.python import FunctionSettings, Python
-
-        return Python(FunctionSettings(f"{model.__module__}:{model.__qualname__}"))
+        priced: Any = cost_model(f"{model.__module__}:{model.__qualname__}")
+        return priced
     return Adapted(model)
 
 

@@ -46,7 +46,7 @@ class Timeloop(LevelsCostModel):
     prices_cases = True
     explains = True
     proof_module = "dse.models.timeloop.proof.search"
-    residence_module = "dse.domains.levels.residence"
+    residence_module = "dse.models.timeloop.residence"
     check_module = "dse.models.timeloop.check.claims"
     bench_module = "dse.models.timeloop.others"
 

@@ -28,10 +28,10 @@ from zigzag.workload.layer_node import LayerNode, MappingAttributes
 from dse.core.layer import Layer
 from dse.core.zigzag_workload import DIMS, LINKS, layer_data
 from dse.domains.clustered.accelerator import Accelerator
+from dse.domains.clustered.formats.zigzag_machine import machine_data
 from dse.domains.clustered.mapping import Mapping
 from dse.domains.clustered.nest import Nest, nest
 from dse.models.zigzag.constants import Constants
-from dse.models.zigzag.description import machine_data
 
 L1, L2, DRAM = range(3)
 

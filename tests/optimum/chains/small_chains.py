@@ -21,7 +21,7 @@ from dse.core.residence import Phase, Residence
 from dse.domains.clustered.accelerator import Accelerator
 from dse.domains.clustered.residence import RESIDENCE as IN_L2
 from dse.domains.levels.machine import TENSORS, Bandwidth, Energy, Level, Machine
-from dse.domains.levels.residence import RESIDENCE
+from dse.models.timeloop.residence import RESIDENCE
 from dse.optimum.chains.result import ChainProof
 from dse.optimum.chains.solve import certify_chains
 

@@ -14,7 +14,7 @@ from dse.core.domains import make_problem
 from dse.core.edges import BESIDE, EVERYTHING, INPUT, ROWS, Chain, Edge
 from dse.core.layer import Layer
 from dse.domains.levels.machine import Energy, Level, Machine
-from dse.domains.levels.residence import RESIDENCE
+from dse.models.timeloop.residence import RESIDENCE
 from dse.optimum.chains.check import check_chain
 from dse.optimum.chains.program import Program
 from dse.optimum.chains.result import ChainProof

@@ -13,7 +13,7 @@ import pytest
 from dse.core.domains import make_problem
 from dse.core.edges import BESIDE, EVERYTHING, INPUT, ROWS, Chain, Edge
 from dse.core.layer import Layer
-from dse.domains.levels.residence import RESIDENCE
+from dse.models.timeloop.residence import RESIDENCE
 from dse.optimum.chains.program import Program
 from dse.optimum.chains.result import ChainProof
 from dse.optimum.chains.solve import certify_chains

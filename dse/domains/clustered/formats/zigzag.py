@@ -11,13 +11,13 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
+from dse.core.cost_models import cost_model_class
 from dse.core.layer import Layer
 from dse.core.zigzag_workload import DIMS, LINKS, WORD, held, layer_data
 from dse.domains.clustered.accelerator import Accelerator
+from dse.domains.clustered.formats.zigzag_machine import machine_data
 from dse.domains.clustered.mapping import Mapping
 from dse.domains.clustered.nest import Nest, nest
-from dse.models.zigzag.constants import Constants
-from dse.models.zigzag.description import machine_data
 from dse.support.errors import InputError
 from dse.support.strict_yaml import dump
 
@@ -35,7 +35,8 @@ def write(layer: Layer, accelerator: Accelerator, mapping: Mapping) -> dict[str,
     if accelerator.simd_lanes != 1:
         raise InputError(f"format zigzag: a PE has one MAC there, got simd_lanes = {accelerator.simd_lanes}")
     levels = _levels(layer, mapping, loops)
-    machine = machine_data(accelerator, Constants())
+    energies: Any = cost_model_class("zigzag").settings_type
+    machine = machine_data(accelerator, energies())
     for name, elements in _sizes(layer, accelerator, loops, levels).items():
         machine["memories"][name] |= {"size": elements * WORD, "force_double_buffering": True}
     head = f"{accelerator.num_pes} PEs; L1 of {accelerator.l1_size}, L2 of {accelerator.l2_size} elements"

@@ -13,6 +13,7 @@ from dse.domains.levels.machine import RETURNED, TENSORS, Level, Machine
 from dse.domains.levels.mapping import HierarchyMapping
 from dse.domains.levels.problem import MachineProblem
 from dse.domains.levels.space.batch import HierarchyBatch
+from dse.models.timeloop import reference
 from dse.support.arrays import FloatArray
 
 OUTPUT = "O"
@@ -86,8 +87,6 @@ class LevelsTiles:
 
     def demands(self, problem: Any, mapping: Any) -> FloatArray:
         """See SharedTiles: computing, then of each level its reads, its writes, and both."""
-        from dse.models.timeloop import reference
-
         costs = reference.evaluate(problem.space.workload, problem.accelerator, mapping)
         assert isinstance(costs, reference.Costs)
         steps = 1

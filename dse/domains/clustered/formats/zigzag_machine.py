@@ -6,22 +6,21 @@ from typing import Any
 
 from dse.core.zigzag_workload import WORD
 from dse.domains.clustered.accelerator import Accelerator
-from dse.models.zigzag.constants import Constants
 
 MOVES = ("I1, fh", "I1, tl", "I2, fh", "I2, tl", "O, fh", "O, tl", "O, fl", "O, th")
 """Operands and directions: from and to the higher and the lower memory."""
 MAC_ACCESSES = ("I1, tl", "I2, tl", "O, tl", "O, fl")
 
 
-def machine_data(accelerator: Accelerator, constants: Constants, ticks: int = 1) -> dict[str, Any]:
-    """The machine: L1s, L2, DRAM and PEs."""
+def machine_data(accelerator: Accelerator, energies: Any, ticks: int = 1) -> dict[str, Any]:
+    """The machine: L1s, L2, DRAM and PEs; `energies` are the constants of cost model `zigzag`."""
     below, above = ("tl", "fl"), ("fh", "th")
     noc = accelerator.noc_bandwidth * WORD // ticks
     link = accelerator.offchip_bandwidth * WORD // ticks
     memories = {
-        "l1": _memory(accelerator.l1_size, noc, constants.l1_pj, [], [below, above]),
-        "l2": _memory(accelerator.l2_size, noc, constants.l2_pj, ["D1"], [below, above]),
-        "dram": _memory(2**40, link, constants.dram_pj, ["D1"], [(*below, *above)]),
+        "l1": _memory(accelerator.l1_size, noc, energies.l1_pj, [], [below, above]),
+        "l2": _memory(accelerator.l2_size, noc, energies.l2_pj, ["D1"], [below, above]),
+        "dram": _memory(2**40, link, energies.dram_pj, ["D1"], [(*below, *above)]),
     }
     # A PE's own accesses never make it wait: 2 reads, a read and a write of a word each have a port.
     memories["l1"]["ports"] = [
@@ -33,7 +32,7 @@ def machine_data(accelerator: Accelerator, constants: Constants, ticks: int = 1)
         "memories": memories,
         "operational_array": {
             "is_imc": False,
-            "unit_energy": constants.mac_pj,
+            "unit_energy": energies.mac_pj,
             "unit_area": 0,
             "dimensions": ["D1"],
             "sizes": [accelerator.num_pes],
