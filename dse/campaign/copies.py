@@ -144,8 +144,7 @@ def _recovered(path: Path, cell: Expected, part: Path) -> Record:
 def _unlike(record: Record, summary: Summary) -> str:
     """What of a cell's figures its record and its summary do not have alike; empty where they agree."""
     told = progress(record)
-    # Sums of losses are not the same to the last bit on every CPU.
-    return ", ".join(name for name in told if name != "mean_losses" and told[name] != _plain(summary, name))
+    return ", ".join(name for name in told if told[name] != _plain(summary, name))
 
 
 def _plain(summary: Summary, name: str) -> Any:

@@ -161,7 +161,7 @@ def _told(shard: Shard) -> Iterator[Expected]:
 
 
 def _timeless(summary: Summary) -> Summary:
-    return replace(summary, searcher_seconds=0.0, model_seconds=0.0, mean_losses=())
+    return replace(summary, searcher_seconds=0.0, model_seconds=0.0)
 
 
 def _best_rows(shards: Sequence[Shard]) -> dict[str, Row]:
