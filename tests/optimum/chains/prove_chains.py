@@ -8,7 +8,8 @@ from dse.core.edges import Chain
 from dse.optimum.chains.check import check_chain
 from tests.optimum.chains.small_chains import RESIDENCE, proven
 from tests.optimum.chains.test_line_buffers import DEPTHWISE, PADDED, SMALL, STRIDED, TALL, agrees
-from tests.optimum.chains.test_searched_shared_tiles import least_by_hand, shared
+from tests.optimum.chains.test_searched_chains import least_by_hand
+from tests.optimum.chains.test_searched_shared_tiles import shared
 from tests.optimum.chains.test_shared_tiles import CASES, ROW, SQUARES, front_by_hand, proof_of
 
 

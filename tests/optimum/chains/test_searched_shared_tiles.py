@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +13,13 @@ from dse.core.domains import make_problem
 from dse.core.edges import Chain, Edge, WholeNetwork
 from dse.core.layer import Layer
 from dse.optimum import certify, verify
-from dse.optimum.chains.searched.problem import Sums
-from dse.optimum.chains.searched.shared_problem import PartRun, SharedChainProblem
+from dse.optimum.chains.searched.problem import SharedChainProblem
 from dse.optimum.chains.searched.shares import Plan, choices_of
 from dse.support.errors import InputError
 from tests import ROOT
 from tests.conftest import Dse
 from tests.optimum.chains.small_chains import HEADS, machine, proven
-from tests.optimum.chains.test_searched_chains import CAMPAIGN
+from tests.optimum.chains.test_searched_chains import CAMPAIGN, least_by_hand, plans
 from tests.optimum.chains.test_shared_tiles import ROW, SQUARES
 from tests.optimum.chains.test_whole_chains import PAIR
 from tests.optimum.network_problems import campaign_of, is_made_again, read_from_files
@@ -31,14 +29,6 @@ TINY = Chain((Layer.gemm(2, 3, 2, name="a"), Layer.gemm(2, 2, 3, name="b")), (Ed
 
 def shared(chain: Chain = ROW, objective: str = "energy", room: int = 11) -> SharedChainProblem:
     return SharedChainProblem(WholeNetwork("chain", chain.layers, chain.edges), machine(room), objective)
-
-
-def plans(asked: SharedChainProblem) -> dict[bytes, Plan]:
-    """Every choice of what stays and is shared, by its smallest vector."""
-    shares = asked.space.shares
-    values = product(*(range(gene.size) for gene in shares.genes))
-    found = (shares.plan(np.array(one)) for one in values)
-    return {shares.vector(plan).tobytes(): plan for plan in found}
 
 
 def test_the_model_in_words_says_that_tiles_are_shared() -> None:
@@ -126,29 +116,6 @@ def test_moves_stay_in_the_space_and_change_the_design() -> None:
             assert asked.space.contains(near).all()
             assert (near[:, others] == point[others]).all()
             assert (asked.space.canonical(near) != point).any(axis=1).all()
-
-
-def least_by_hand(asked: SharedChainProblem) -> float:
-    """The least over every choice and every vector of every part, which are free of one another."""
-    seen: dict[PartRun, float] = {}
-    best = np.inf
-    for plan in plans(asked).values():
-        total = 0.0
-        for run in asked.runs_of(plan):
-            if run not in seen:
-                seen[run] = least_of(asked, run, asked.space.readings(plan)[run.member])
-            total += seen[run]
-        best = min(best, total)
-    return best
-
-
-def least_of(asked: SharedChainProblem, run: PartRun, reading: Any) -> float:
-    """The least that one part costs, through all vectors of its genes."""
-    every = np.array(list(product(*map(range, reading.space.sizes.tolist()))))
-    genes = reading.member_genes(np.unique(reading.space.canonical(every), axis=0))
-    sums = Sums(len(genes), asked.criteria)
-    asked._add(sums, run, np.arange(len(genes)), reading.own(genes))
-    return float(sums.priced(1).loss.min())
 
 
 def test_the_least_over_every_vector_is_the_proof() -> None:

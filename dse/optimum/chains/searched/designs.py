@@ -1,29 +1,56 @@
-"""What stays on chip, with a mapping of each layer, as the design that a vector of genes stands for."""
+"""What of a chain stays on chip and which layers share tiles, with a mapping of each part, as a design."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.optimum.chains.searched.shares import Choice, Plan, Shares, plain
 from dse.support.arrays import IntArray
-from dse.support.errors import InputError, unknown
-from dse.support.validation import keys, table
+from dse.support.errors import InputError, shorten, unknown
+from dse.support.schema import Schema, read
+from dse.support.validation import keys
+
+
+@dataclass(frozen=True)
+class SharedGroup(Schema):
+    """Layers that share tiles, as a file says it: see Tiling."""
+
+    layers: list[str]
+    rows: int
+    columns: list[int]
+    columns_outside: bool
+    held: list[str]
 
 
 @dataclass(frozen=True)
 class ChainDesign:
-    """The layers whose output stays on chip, by name, and a mapping of each layer."""
+    """What stays and is shared, and the mapping of each member of its space that is used; None of others."""
 
-    stays: tuple[str, ...]
+    plan: Plan
+    shares: Shares
+    members: tuple[str, ...]
     mappings: tuple[Any, ...]
+
+    @property
+    def stays(self) -> tuple[str, ...]:
+        """The layers whose output stays whole, by name."""
+        names = [layer.name for layer in self.shares.program.chain.layers]
+        return tuple(names[one] for one in sorted(self.plan.staying))
 
     def to_dict(self) -> dict[str, Any]:
         """It as plain data."""
-        return {"stays": list(self.stays), "mappings": [one.to_dict() for one in self.mappings]}
+        own = zip(self.members, self.mappings, strict=True)
+        return {
+            "stays": list(self.stays),
+            "shared": plain(self.plan, self.shares.program),
+            "mappings": {name: one.to_dict() for name, one in own if one is not None},
+        }
 
     def to_json(self) -> str:
         """The same as a line of JSON."""
@@ -41,12 +68,14 @@ class ChainDesigns:
         return len(self.genes)
 
     def __getitem__(self, index: int, /) -> ChainDesign:
-        row, space = self.genes[index], self.space
-        stays = tuple(name for name, gene in zip(space.names, row.tolist(), strict=False) if gene)
-        own = zip(space.parts, space.problems, strict=True)
-        return ChainDesign(
-            stays, tuple(problem.space.decode(row[part][np.newaxis])[0] for part, problem in own)
+        space, row = self.space, self.genes[index]
+        plan = space.plan(row)
+        own = zip(space.members, space.readings(plan), strict=True)
+        mappings = (
+            None if one is None else one.space.decode(one.own(row[np.newaxis, member.slice]))[0]
+            for member, one in own
         )
+        return ChainDesign(plan, space.shares, _names(space), tuple(mappings))
 
     @property
     def designs(self) -> NDArray[Any]:
@@ -54,40 +83,86 @@ class ChainDesigns:
         return self.genes
 
     def named(self) -> dict[str, NDArray[Any]]:
-        """What stays, and what the genes of each layer stand for, by name."""
-        found = {f"stays.{name}": self.genes[:, place] for place, name in enumerate(self.space.names)}
-        for layer, part, problem in zip(
-            self.space.layer.layers, self.space.parts, self.space.problems, strict=True
-        ):
-            own = problem.space.decode(self.genes[:, part]).named()
-            found |= {f"{layer.name}.{name}": column for name, column in own.items()}
+        """What stays and is shared, and what the genes of each member stand for, by name; 0 where nothing."""
+        found = {
+            gene.name: self.genes[:, at].astype(object) for at, gene in enumerate(self.space.shares.genes)
+        }
+        for plan, rows in self.space.alike(self.genes):
+            for member, one in zip(self.space.members, self.space.readings(plan), strict=True):
+                if one is None:
+                    continue
+                own = one.space.decode(one.own(self.genes[rows, member.slice])).named()
+                for name, column in own.items():
+                    whole = found.setdefault(f"{member.name}.{name}", np.zeros(len(self.genes), dtype=object))
+                    whole[rows] = column
         return found
+
+
+def _names(space: Any) -> tuple[str, ...]:
+    return tuple(member.name for member in space.members)
+
+
+def plan_of(shares: Shares, stays: Sequence[str], groups: Sequence[SharedGroup], where: str) -> Plan:
+    """The plan that a file says; InputError where it is none."""
+    names = [layer.name for layer in shares.program.chain.layers]
+    may = [names[one] for one in shares.tensors]
+    for name in stays:
+        if name not in may:
+            raise unknown("tensor", name, may, f"{where}: what stays")
+    steps = {at: (at, at) for at in range(len(names))}
+    choices = {}
+    for group in groups:
+        places = [names.index(one) for one in group.layers if one in names]
+        step = (places[0], places[-1]) if places else (0, 0)
+        if step not in shares.program.groups or list(range(step[0], step[1] + 1)) != places:
+            raise InputError(f"{where}: {shorten(group.layers)} may not share tiles")
+        steps = {at: one for at, one in steps.items() if at not in places} | {step[0]: step}
+        held = frozenset(group.held)
+        choices[step] = Choice(group.rows, tuple(group.columns), group.columns_outside, held)
+    plan = Plan(
+        frozenset(names.index(one) for one in stays), tuple(steps[at] for at in sorted(steps)), choices
+    )
+    try:
+        same = shares.plan(shares.vector(plan)) == plan
+    except ValueError:
+        same = False
+    if not same:
+        raise InputError(f"{where}: tiles are not shared so; rows and columns are in parts of equal size")
+    return plan
 
 
 def vector_of(space: Any, design: ChainDesign) -> IntArray:
     """The smallest gene vector (genes,) of a design."""
-    for name in design.stays:
-        if name not in space.names:
-            raise unknown("tensor", name, space.names, "what stays")
-    if len(design.mappings) != len(space.problems):
-        raise InputError(f"a mapping for each of {len(space.problems)} layers, got {len(design.mappings)}")
-    stays = np.array([[name in design.stays for name in space.names]], dtype=np.int64)
-    own = zip(space.problems, design.mappings, strict=True)
-    parts = [problem.vectors([mapping]) for problem, mapping in own]
-    found: IntArray = space.canonical(np.hstack([stays, *parts]))[0]
-    return found
+    found = np.zeros(len(space.sizes), dtype=np.int64)
+    found[: len(space.shares.genes)] = space.shares.vector(design.plan)
+    for member, one, mapping in zip(space.members, space.readings(design.plan), design.mappings, strict=True):
+        if one is None:
+            continue
+        if mapping is None:
+            raise InputError(f"a mapping of {member.name} is lacking")
+        found[member.slice] = one.member_genes(one.problem.vectors([mapping]))[0]
+    canonical: IntArray = space.canonical(found[np.newaxis])[0]
+    return canonical
+
+
+@dataclass(frozen=True)
+class _Data(Schema):
+    stays: list[str]
+    shared: list[SharedGroup]
+    mappings: dict[str, Any]
 
 
 def read_design(space: Any, data: object, where: str) -> ChainDesign:
     """The design in parsed JSON; InputError where it is none."""
-    entry = table(data, where)
-    keys(entry, where, required=("stays", "mappings"))
-    stays, mappings = entry["stays"], entry["mappings"]
-    if not isinstance(stays, list) or not isinstance(mappings, list) or len(mappings) != len(space.problems):
-        raise InputError(
-            f"{where}: expected a list 'stays', and 'mappings', one for each of {len(space.problems)} layers"
-        )
-    own = zip(space.problems, mappings, strict=True)
-    return ChainDesign(
-        tuple(map(str, stays)), tuple(problem.read_mapping(one, where) for problem, one in own)
-    )
+    found = read(_Data, data, where)
+    plan = plan_of(space.shares, found.stays, found.shared, where)
+    mappings = []
+    parts = [
+        member.name
+        for member, one in zip(space.members, space.readings(plan), strict=True)
+        if one is not None
+    ]
+    keys(found.mappings, f"{where}: mappings", required=parts)
+    for member, one in zip(space.members, space.readings(plan), strict=True):
+        mappings.append(None if one is None else one.problem.read_mapping(found.mappings[member.name], where))
+    return ChainDesign(plan, space.shares, _names(space), tuple(mappings))

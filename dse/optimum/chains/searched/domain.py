@@ -12,8 +12,8 @@ from dse.core.cost_models import cost_model as core_model
 from dse.core.domains import domain_of
 from dse.core.network_problem import NetworkDomain
 from dse.core.objective import refuse_several
-from dse.optimum.chains.searched.problem import INNER, ChainProblem, ChainsModel
-from dse.optimum.chains.searched.shared_problem import SharedChainProblem
+from dse.optimum.chains.searched.model import INNER, ChainsModel
+from dse.optimum.chains.searched.problem import ChainProblem, SharedChainProblem
 
 __all__ = ["Chains", "ChainsModel"]
 

@@ -1,102 +1,57 @@
 """A chain as a problem like others: for a layer it has one run of a chain of a network's.
 
-So searches, campaigns and reports take it: tensors stay whole or not at all, and each layer has a mapping.
+So searches, campaigns and reports take it: tensors stay whole or not at all, or layers may share tiles too,
+and each part that is run has a mapping. A part is priced as the proof prices it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from math import ceil
+from typing import Any, ClassVar
 
 import numpy as np
 
-from dse.core.cost_model import AnyCostModel
 from dse.core.cost_models import cost_model
 from dse.core.domains import make_problem
 from dse.core.edges import Chain, WholeNetwork
 from dse.core.evaluations import Criteria, Evaluations
-from dse.core.model_settings import ModelSettings
+from dse.core.layer import Layer
 from dse.core.network_problem import NetworkProblem
 from dse.core.problem import AnyProblem
 from dse.core.reasons import Reason
-from dse.core.residence import Home, Phase, Residence, residence_of
-from dse.optimum.chains.program import Program
+from dse.core.residence import Home, Phase, Residence, SharedTiles, residence_of
+from dse.optimum.chains.program import MAX_GROUP, Program
 from dse.optimum.chains.result import Schedule
 from dse.optimum.chains.searched.designs import ChainDesign, ChainDesigns, read_design, vector_of
+from dse.optimum.chains.searched.members import Reading
+from dse.optimum.chains.searched.model import INNER, ChainSettings, ChainsModel, Sums
+from dse.optimum.chains.searched.shares import Choice, Plan
 from dse.optimum.chains.searched.space import ChainSpace
+from dse.optimum.chains.sharing import described
 from dse.optimum.chains.solve import refuse_objective
+from dse.optimum.chains.tilings import Move, carried
 from dse.optimum.chains.whole import phase_of
-from dse.support.arrays import IntArray
+from dse.support.arrays import FloatArray, IntArray
 from dse.support.errors import InputError
 
-INNER = "timeloop"
-"""The cost model that prices each layer."""
+MANY = 4096
+"""Problems of parts that are kept ready."""
 
 
 @dataclass(frozen=True)
-class ChainSettings(ModelSettings):
-    """Whether `intermediates` stay on chip `whole`, or may be handed on in `shared` tiles too."""
+class PartRun:
+    """A layer or its part that is run `count` times in one run of its group, which is run `times` in all; the
+    moves are of one run of the group.
+    """
 
-    label: ClassVar[str] = "settings of cost model 'chains'"
-    main: ClassVar[str] = "intermediates"
-
-    intermediates: Literal["whole", "shared"] = "whole"
-
-
-class ChainsModel(AnyCostModel):
-    """Sums over a chain's layers, each priced by INNER beside what stays on chip while it is run."""
-
-    name = "chains"
-    domain = "chains"
-    version = "1"
-    prices_networks = True
-    settings_type = ChainSettings
-    settings: ChainSettings
-
-    def __init__(self, settings: ChainSettings | None = None) -> None:
-        self.settings = settings or ChainSettings()
-        # In shared tiles, what a group reads and what it makes have their room at once since version 2.
-        own = "1" if self.settings.intermediates == "whole" else "2"
-        self.version = f"{own}, {INNER} {cost_model(INNER).version}"
-
-
-class Sums:
-    """What `count` points cost, added up layer by layer."""
-
-    def __init__(self, count: int, criteria: Criteria) -> None:
-        self._criteria = criteria
-        self._columns = {name: np.zeros(count, np.int64) for name in ("cycles", "l1_size", "l2_size")}
-        self._energy, self._reasons = np.zeros(count), np.zeros(count, np.uint8)
-
-    def add(self, rows: IntArray, priced: Evaluations, runs: int, taken: int, broken: int) -> None:
-        """Add so many runs of a layer to those rows, beside what takes room; `broken` says why it cannot."""
-        columns, reasons = self._columns, self._reasons
-        columns["cycles"][rows] += runs * priced.cycles
-        self._energy[rows] += runs * priced.energy_nj
-        room = "l2_size" if len(self._criteria.capacities) > 1 else "l1_size"
-        for name in ("l1_size", "l2_size"):
-            need = getattr(priced, name) + (taken if name == room else 0)
-            columns[name][rows] = np.maximum(columns[name][rows], need)
-        found = np.where(priced.reason == 0, broken, priced.reason)
-        reasons[rows] = np.where(reasons[rows] == 0, found, reasons[rows])
-
-    def priced(self, macs: int) -> Evaluations:
-        """All of it."""
-        count = len(self._energy)
-        nothing = np.zeros(count)
-        found = Evaluations(
-            **self._columns,
-            energy_nj=self._energy,
-            power=nothing,
-            area=nothing.copy(),
-            macs=np.full(count, macs, np.int64),
-            loss=nothing.copy(),
-            reason=self._reasons,
-            criteria=self._criteria,
-        )
-        return replace(found, loss=np.where(self._reasons == 0, found.objective_value, np.inf))
+    member: int
+    phase: Phase
+    count: int
+    times: int
+    moves: tuple[Move, ...]
 
 
 @dataclass(frozen=True)
@@ -105,8 +60,7 @@ class ChainProblem(NetworkProblem):
 
     designs: ClassVar[type[Any]] = ChainDesigns
     hardware_genes: ClassVar[tuple[str, ...]] = ()
-    most: ClassVar[int] = 1
-    """Layers that may share tiles."""
+    intermediates: ClassVar[str] = "whole"
 
     def __post_init__(self) -> None:
         if not isinstance(self.layer, WholeNetwork) or not self.layer.edges:
@@ -119,6 +73,11 @@ class ChainProblem(NetworkProblem):
         _ = self.space
 
     # What it is made of
+
+    @property
+    def most(self) -> int:
+        """Layers that may share tiles."""
+        return MAX_GROUP if self.intermediates == "shared" else 1
 
     @cached_property
     def residence(self) -> Residence:
@@ -166,68 +125,134 @@ class ChainProblem(NetworkProblem):
 
     @cached_property
     def space(self) -> Any:
-        """What stays, and a mapping of each layer."""
-        problems = [self.residence.roomy(self.problem_of(layer)) for layer in self.layer.layers]
-        return ChainSpace(self.layer, self.accelerator, self.program, tuple(problems))
+        """What stays and is shared, and a mapping of each part."""
+        return ChainSpace(self.layer, self.accelerator, self.program, self._roomy)
 
     @cached_property
     def model(self) -> ChainsModel:
         """The sums."""
-        return ChainsModel()
+        return ChainsModel(ChainSettings(self.intermediates))  # type: ignore[arg-type]
 
     @property
     def criteria(self) -> Criteria:
         """Those of a layer, for all of it."""
         return self.first.criteria
 
+    def _roomy(self, layer: Layer) -> AnyProblem:
+        known: dict[Layer, AnyProblem] = self.__dict__.setdefault("_without_limit", {})
+        if layer not in known:
+            known[layer] = self.residence.roomy(self.problem_of(layer))
+        return known[layer]
+
+    @property
+    def _tiles(self) -> SharedTiles:
+        assert self.residence.tiles is not None
+        return self.residence.tiles
+
+    def runs_of(self, plan: Plan) -> Iterator[PartRun]:
+        """What is run: layers by themselves, and the parts of groups."""
+        for step in plan.steps:
+            start, end = step
+            times = self.program.runs[start]
+            if start == end:
+                phase = phase_of(self.program, start, plan.staying)
+                yield PartRun(self._member(start, again=False, shared=False), phase, 1, times, ())
+                continue
+            group, tiling = self.space.shares.tiling(step, plan)
+            for part in tiling.parts:
+                place = start + part.place
+                phase = replace(part.phase, taken=part.phase.taken + group.taken)
+                member = self._member(place, again=phase.returned, shared=True)
+                yield PartRun(member, phase, part.count, times, tuple(carried(tiling, part)))
+
+    def _member(self, place: int, *, again: bool, shared: bool) -> int:
+        return next(
+            at
+            for at, one in enumerate(self.space.members)
+            if one.place == place and one.again == again and (again or (one.shared if shared else one.alone))
+        )
+
     # Prices
 
     def price(self, genes: IntArray) -> Evaluations:
-        """What the points cost: sums over layers; what needs most room of any is what is needed."""
+        """What the points cost: sums over layers and parts; what needs most room of any is what is needed."""
         sums = Sums(len(genes), self.criteria)
-        for place, runs in enumerate(self.program.runs):
-            for staying, rows in self._alike(place, genes):
-                priced, taken, broken = self._phase(place, staying, genes[rows])
-                sums.add(rows, priced, runs, taken, broken)
+        alike: dict[PartRun, list[IntArray]] = {}
+        readings: dict[PartRun, Reading] = {}
+        for plan, rows in self.space.alike(genes):
+            read = self.space.readings(plan)
+            for run in self.runs_of(plan):
+                alike.setdefault(run, []).append(rows)
+                readings[run] = read[run.member]
+        for run, found in alike.items():
+            rows = np.concatenate(found)
+            self._add(sums, run, rows, readings[run].own(genes[rows, self.space.members[run.member].slice]))
         return sums.priced(self.layer.macs)
 
-    def _alike(self, place: int, genes: IntArray) -> list[tuple[frozenset[int], IntArray]]:
-        """The rows of which the same tensors take room while a layer is run, by what those are."""
-        alive = self.program.alive(place)
-        columns = [self.space.tensors.index(one) for one in alive]
-        kinds, which = np.unique(genes[:, columns], axis=0, return_inverse=True)
-        return [
-            (
-                frozenset(one for one, stays in zip(alive, kind, strict=True) if stays),
-                np.flatnonzero(which.ravel() == number),
-            )
-            for number, kind in enumerate(kinds.tolist())
-        ]
+    def _add(self, sums: Sums, run: PartRun, rows: IntArray, own: IntArray) -> None:
+        """Add what a part's runs cost to those rows."""
+        problem, fits = self._problem(run.phase)
+        designs = self.residence.placed(problem, self._roomy(run.phase.layer).space.decode(own))
+        priced = problem.evaluate(designs)
+        cycles, energy = run.count * priced.cycles, run.count * priced.energy_nj
+        if run.moves:
+            spent, ports = self._moved(problem, run.moves)
+            energy = energy + spent
+            for at in np.flatnonzero(priced.reason == 0):
+                waits = run.count * self._tiles.demands(problem, designs[int(at)]) + ports
+                cycles[at] = max(ceil(waits.max() - 1e-9), cycles[at])
+        broken = 0 if fits else int(Reason.LEVEL_TOO_SMALL)
+        sums.add(rows, replace(priced, cycles=cycles, energy_nj=energy), run.times, run.phase.taken, broken)
 
-    def _phase(self, place: int, staying: frozenset[int], genes: IntArray) -> tuple[Evaluations, int, int]:
-        """What points cost of one layer beside what stays; the room that this takes; and why it cannot."""
-        phase = phase_of(self.program, place, staying)
-        designs = self.space.problems[place].space.decode(genes[:, self.space.parts[place]])
-        broken = int(Reason.LEVEL_TOO_SMALL) if phase.taken > self.home.room else 0
-        # What has no room is priced all the same: a search learns from it.
-        found = self._problem(replace(phase, taken=0) if broken else phase)
-        return found.evaluate(self.residence.placed(found, designs)), phase.taken, broken
+    def _moved(self, problem: AnyProblem, moves: tuple[Move, ...]) -> tuple[float, FloatArray]:
+        """Energy and `demands` of what is held, as it comes or goes."""
+        spent, ports = 0.0, np.zeros(1)
+        for move in moves:
+            energy, demands = self._tiles.moved(problem, move.tensor, move.words)
+            spent, ports = spent + move.count * energy, ports + move.count * demands
+        return spent, ports
 
-    def _problem(self, phase: Phase) -> AnyProblem:
-        known = self.__dict__.setdefault("_known", {})
+    def _problem(self, phase: Phase) -> tuple[AnyProblem, bool]:
+        """The problem of a part, and whether what stays has its room; if not, it is as if nothing took any.
+
+        What has no room is priced all the same: a search learns from it.
+        """
+        fits = phase.taken <= self.home.room
+        phase = phase if fits else replace(phase, taken=0)
+        known: dict[Phase, Any] = self.__dict__.setdefault("_known", {})
         if phase not in known:
+            if len(known) >= MANY:
+                known.clear()
             known[phase] = self.residence.problem(self.first, phase)
-        found: AnyProblem = known[phase]
-        return found
+        return known[phase], fits
 
     # Designs
 
-    def proven(self, schedule: Schedule) -> Any:
+    def proven(self, schedule: Schedule) -> ChainDesign:
         """The design of a proof's best schedule."""
-        mappings = {run.name: run.best.mapping for run in schedule.runs}
-        own = zip(self.layer.layers, self.space.problems, strict=True)
-        found = (self.residence.placed(problem, [mappings[layer.name]])[0] for layer, problem in own)
-        return ChainDesign(tuple(name for name in self.space.names if name in schedule.staying), tuple(found))
+        steps, choices, own = list[tuple[int, int]](), {}, {}
+        for run in schedule.runs:
+            place = self.chain.place(run.name)
+            steps.append((place, place))
+            own[self._member(place, again=False, shared=False)] = run
+        for one in schedule.shared:
+            places = [self.chain.place(layer.name) for layer in one.group.layers]
+            step = places[0], places[-1]
+            steps.append(step)
+            choices[step] = Choice.of(one.tiling)
+            for run in one.runs:
+                place = self.chain.place(run.name)
+                own[self._member(place, again=run.phase.returned, shared=True)] = run
+        staying = frozenset(self.chain.place(name) for name in schedule.staying)
+        plan = Plan(staying, tuple(sorted(steps)), choices)
+        mappings = (
+            self.residence.placed(self._roomy(own[at].phase.layer), [own[at].best.mapping])[0]
+            if at in own
+            else None
+            for at in range(len(self.space.members))
+        )
+        names = tuple(member.name for member in self.space.members)
+        return ChainDesign(plan, self.space.shares, names, tuple(mappings))
 
     def vectors(self, mappings: Sequence[Any]) -> IntArray:
         """The gene vectors of designs."""
@@ -243,18 +268,16 @@ class ChainProblem(NetworkProblem):
 
     # Words
 
-    def _runs(self, mapping: Any) -> list[tuple[Any, Phase, AnyProblem, Any]]:
-        """Each layer with the phase that it is run as, its problem, and its mapping there."""
-        staying = frozenset(self.chain.place(name) for name in mapping.stays)
-        found = []
-        for place, (layer, own) in enumerate(zip(self.layer.layers, mapping.mappings, strict=True)):
-            phase = phase_of(self.program, place, staying)
-            problem = self._problem(replace(phase, taken=0) if phase.taken > self.home.room else phase)
-            found.append((layer, phase, problem, self.residence.placed(problem, [own])[0]))
-        return found
+    def _runs(self, mapping: Any) -> Iterator[tuple[Layer, Phase, AnyProblem, Any]]:
+        """Each part with the phase that it is run as, its problem, and its mapping there."""
+        for run in self.runs_of(mapping.plan):
+            name = self.space.members[run.member].name
+            problem, _ = self._problem(run.phase)
+            own = self.residence.placed(problem, [mapping.mappings[run.member]])[0]
+            yield replace(run.phase.layer, name=name, repeats=run.count * run.times), run.phase, problem, own
 
     def explain(self, mapping: Any) -> str:
-        """Why the design is not feasible: the first layer that does not fit beside what stays."""
+        """Why the design is not feasible: the first part that does not fit beside what stays."""
         for layer, phase, problem, own in self._runs(mapping):
             if phase.taken > self.home.room:
                 return f"{layer.name}: what stays takes {phase.taken} of {self.home.room} {self.home.unit}"
@@ -264,18 +287,28 @@ class ChainProblem(NetworkProblem):
         return "feasible"
 
     def nest(self, mapping: Any) -> str:
-        """What stays, and the loops of each layer."""
+        """What stays, and the loops of each part."""
         lines = [self.needs(mapping)]
         for layer, _, problem, own in self._runs(mapping):
             lines += [f"{layer.name} x {layer.repeats}", problem.nest(own).rstrip("\n")]
         return "\n".join(lines) + "\n"
 
     def needs(self, mapping: Any) -> str:
-        """What stays, and the most room that it takes."""
+        """What stays, what is shared, and the most room that both take."""
         most = max(phase.taken for _, phase, _, _ in self._runs(mapping))
         names = ", ".join(mapping.stays) or "nothing"
-        return f"stays in {self.home.level}: {names}, at most {most:,} {self.home.unit}"
+        lines = [f"stays in {self.home.level}: {names}, at most {most:,} {self.home.unit}"]
+        for step in mapping.plan.choices:
+            group, tiling = self.space.shares.tiling(step, mapping.plan)
+            lines += described(tiling, group)
+        return "\n".join(lines)
 
     def case(self, mapping: Any) -> dict[str, Any]:
         """The design, with the machine."""
         return {"mapping": mapping.to_dict(), "hardware": self.accelerator.to_dict()}
+
+
+class SharedChainProblem(ChainProblem):
+    """See ChainProblem: tensors may be handed on in shared tiles too."""
+
+    intermediates: ClassVar[str] = "shared"

@@ -1,152 +1,242 @@
-"""What of a chain stays on chip, and a mapping of each layer, as one vector of genes.
+"""What of a chain stays on chip whole, what is handed on in shared tiles, and a mapping of each part.
 
-A layer's genes are those of its mappings where the level for what stays has no limit: every mapping that it
-can have beside anything that stays is among them, and what does not fit is not feasible.
+A layer's genes are those of its mappings where the level for what stays has no limit; parts read them as
+`members` says, and parts that go on with sums have genes of their own. What a layer's genes stand for hangs
+on how tiles are shared: genes that are canonical under one choice need not be under another.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import groupby
 from math import prod
 from typing import Any, ClassVar
 
 import numpy as np
 
 from dse.core.edges import WholeNetwork
+from dse.core.layer import Layer
 from dse.core.problem import AnyProblem
 from dse.core.space import Block, Gene, GeneVectors
 from dse.optimum.chains.program import Program
 from dse.optimum.chains.searched.designs import ChainDesigns
+from dse.optimum.chains.searched.members import Member, Reading, members_of
+from dse.optimum.chains.searched.shares import Plan, Shares, choices_of
+from dse.optimum.chains.tilings import part_of, size_of
+from dse.optimum.chains.whole import Step, subsets
 from dse.support.arrays import FloatArray, IntArray
+
+MANY = 4096
+"""Plans that are kept ready."""
 
 
 @dataclass(frozen=True)
 class ChainSpace(GeneVectors):
-    """`problems` are each layer's, with no limit of the level for what stays."""
+    """`roomy` gives a layer's problem with no limit of the level for what stays."""
 
     layer: WholeNetwork
     accelerator: Any
     program: Program
-    problems: tuple[AnyProblem, ...]
+    roomy: Callable[[Layer], AnyProblem]
 
     structure: ClassVar[None] = None
     fixed: ClassVar[dict[str, Any]] = {}
 
     @cached_property
-    def tensors(self) -> tuple[int, ...]:
-        """What can stay, by the layers that make it; so are the first genes."""
-        return tuple(self.program.tensors)
+    def shares(self) -> Shares:
+        """The first genes: where tensors are."""
+        return Shares(self.program)
 
     @cached_property
-    def names(self) -> tuple[str, ...]:
-        """The same by their names."""
-        return tuple(self.layer.layers[one].name for one in self.tensors)
-
-    @cached_property
-    def parts(self) -> tuple[slice, ...]:
-        """Where the genes of each layer are."""
-        ends = np.cumsum([len(self.tensors), *(len(one.space.genes) for one in self.problems)]).tolist()
-        return tuple(slice(begin, end) for begin, end in pairwise(ends))
+    def members(self) -> tuple[Member, ...]:
+        """The others: mappings of layers and their parts."""
+        layers, links = self.layer.layers, self.shares.links
+        problems = tuple(map(self.roomy, layers))
+        parts = sorted({at for one in links for at in (one, one + 1)})
+        products = {at: self.roomy(part_of(size_of(layers[at]))) for at in parts}
+        second = {one + 1 for one in links if ("columns", one) in self.shares.place}
+        return members_of(layers, problems, products, second, len(self.shares.genes))
 
     @cached_property
     def genes(self) -> tuple[Gene, ...]:
-        """Whether each tensor stays, and then each layer's."""
-        found = [Gene(f"stays.{name}", 2, "categorical", "chain") for name in self.names]
-        for layer, problem in zip(self.layer.layers, self.problems, strict=True):
-            found += [
-                Gene(
-                    f"{layer.name}.{gene.name}", gene.size, gene.kind, f"{layer.name}.{gene.level}", gene.dim
-                )
-                for gene in problem.space.genes
-            ]
-        return tuple(found)
+        """Where each tensor is and how tiles are shared, and then each member's."""
+        own = (
+            Gene(f"{one.name}.{gene.name}", gene.size, gene.kind, f"{one.name}.{gene.level}", gene.dim)
+            for one in self.members
+            for gene in one.whole.space.genes
+        )
+        return (*self.shares.genes, *own)
 
     @cached_property
     def blocks(self) -> tuple[Block, ...]:
-        """What stays, and the blocks of each layer's own space."""
-        found = [Block("stays", tuple(range(len(self.tensors))), 0, self)] if self.tensors else []
-        for place, _, block in self._inner:
-            genes = tuple(self.parts[place].start + one for one in block.genes)
-            name = f"{self.layer.layers[place].name}.{block.name}"
-            found.append(Block(name, genes, len(found), self))
+        """What stays and is shared, and the blocks of each member's own space."""
+        count = len(self.shares.genes)
+        found = [Block("stays", tuple(range(count)), 0, self)] if count else []
+        for member, block in self._inner:
+            genes = tuple(member.start + one for one in block.genes)
+            found.append(Block(f"{member.name}.{block.name}", genes, len(found), self))
         return tuple(found)
 
     @cached_property
-    def _inner(self) -> tuple[tuple[int, AnyProblem, Block], ...]:
-        """Each block of a layer's space, with the layer's place."""
-        return tuple(
-            (place, problem, block)
-            for place, problem in enumerate(self.problems)
-            for block in problem.space.blocks
-        )
+    def _inner(self) -> tuple[tuple[Member, Block], ...]:
+        return tuple((member, block) for member in self.members for block in member.whole.space.blocks)
 
-    @property
+    @cached_property
     def mappings(self) -> int:
-        """How many distinct designs."""
-        stays: int = 2 ** len(self.tensors)
-        return stays * prod(one.space.designs for one in self.problems)
+        """How many distinct designs: of every choice of what stays and every tiling, those of all parts."""
+        states: list[dict[frozenset[int], int]] = [{} for _ in range(len(self.layer.layers) + 1)]
+        states[0][frozenset()] = 1
+        for place in range(len(self.layer.layers)):
+            steps = [(place, place), *(one for one in self.program.groups if one[0] == place)]
+            for staying, count in states[place].items():
+                for step in steps:
+                    if staying & set(range(*step)):
+                        continue
+                    for more in subsets(self.program.begins(*step)):
+                        now = staying | more
+                        after = frozenset(one for one in now if self.program.tensors[one].last > step[1])
+                        total = states[step[1] + 1].get(after, 0) + count * self._designs(step, now)
+                        states[step[1] + 1][after] = total
+        return sum(states[-1].values())
+
+    def _designs(self, step: Step, staying: frozenset[int]) -> int:
+        """How many designs a step has."""
+        if step[0] == step[1]:
+            return int(self.roomy(self.layer.layers[step[0]]).space.designs)
+        group = self.shares.group(step, staying)
+        return sum(
+            prod(self.roomy(part.phase.layer).space.designs for part in tiling.parts)
+            for tiling in choices_of(group).values()
+        )
 
     @property
     def identity(self) -> dict[str, Any]:
         """All that defines the space."""
         machine = {"accelerator": self.accelerator.to_dict(), "tiles": "factors", "fixed": {}}
-        return {"layer": self.layer.to_dict(), **machine}
+        shared = {"most": self.program.most} if self.program.most > 1 else {}
+        return {"layer": self.layer.to_dict(), **machine, **shared}
+
+    def plan(self, row: IntArray) -> Plan:
+        """What stays and is shared in one vector (genes,)."""
+        known: dict[bytes, Plan] = self.__dict__.setdefault("_plans", {})
+        own = np.ascontiguousarray(row[: len(self.shares.genes)])
+        key = own.tobytes()
+        if key not in known:
+            if len(known) >= MANY:
+                known.clear()
+            known[key] = self.shares.plan(own)
+        return known[key]
+
+    def readings(self, plan: Plan) -> tuple[Reading | None, ...]:
+        """How each member's genes are read; None where they are not."""
+        layers = {}
+        for step in plan.steps:
+            if step[0] == step[1]:
+                layers[step[0], False] = self.layer.layers[step[0]]
+                continue
+            for part in self.shares.tiling(step, plan)[1].parts:
+                layers[step[0] + part.place, part.phase.returned] = part.phase.layer
+        grouped = {at for start, end in plan.steps if start < end for at in range(start, end + 1)}
+        return tuple(self._reading(one, layers.get((one.place, one.again)), grouped) for one in self.members)
+
+    def _reading(self, member: Member, layer: Layer | None, grouped: set[int]) -> Reading | None:
+        used = member.again or (member.shared if member.place in grouped else member.alone)
+        if layer is None or not used:
+            return None
+        known: dict[tuple[str, Layer], Reading] = self.__dict__.setdefault("_readings", {})
+        key = member.name, layer
+        if key not in known:
+            known[key] = member.reading(self.roomy(layer))
+        return known[key]
+
+    def alike(self, genes: IntArray) -> list[tuple[Plan, IntArray]]:
+        """The rows of vectors of which the same stays and is shared, with the plan of each."""
+        own = genes[:, : len(self.shares.genes)]
+        _, first, which = np.unique(own, axis=0, return_index=True, return_inverse=True)
+        order = np.argsort(which.ravel(), kind="stable")
+        found = groupby(order.tolist(), key=lambda row: int(which.ravel()[row]))
+        return [(self.plan(genes[first[kind]]), np.array(list(rows))) for kind, rows in found]
 
     def sample(self, rng: np.random.Generator, n: int, /) -> IntArray:
-        """`n` vectors: what stays drawn uniformly, each layer as in its own space."""
-        stays = rng.integers(0, 2, size=(n, len(self.tensors)), dtype=np.int64)
-        return np.hstack([stays, *(one.space.sample(rng, n) for one in self.problems)])
+        """`n` vectors: what stays and is shared drawn uniformly, each part's mapping as in its own space."""
+        found = np.zeros((n, len(self.sizes)), dtype=np.int64)
+        count = len(self.shares.genes)
+        found[:, :count] = rng.integers(0, self.sizes[:count], size=(n, count), dtype=np.int64)
+        for plan, rows in self.alike(found):
+            for member, reading in zip(self.members, self.readings(plan), strict=True):
+                if reading is not None:
+                    drawn = reading.space.sample(rng, len(rows))
+                    found[rows, member.slice] = reading.member_genes(drawn)
+        return found
 
     def canonical(self, genes: IntArray, /) -> IntArray:
         """The smallest vectors of the same designs."""
-        found = np.array(genes, dtype=np.int64)
-        for part, problem in zip(self.parts, self.problems, strict=True):
-            found[:, part] = problem.space.canonical(found[:, part])
+        found = np.zeros(genes.shape, dtype=np.int64)
+        for plan, rows in self.alike(genes):
+            found[rows, : len(self.shares.genes)] = self.shares.vector(plan)
+            for member, reading in zip(self.members, self.readings(plan), strict=True):
+                if reading is not None:
+                    found[rows, member.slice] = reading.canonical(genes[rows, member.slice])
         return found
 
     def neighbour(self, rng: np.random.Generator, genes: IntArray, /) -> IntArray:
-        """One neighbour of each vector, of a layer or of what stays, which is drawn first."""
+        """One neighbour of each vector, of a block that is drawn first, among those that have any."""
         found = self.canonical(genes)
-        choices = rng.integers(0 if self.tensors else 1, len(self.problems) + 1, size=len(genes))
-        rows = np.flatnonzero(choices == 0)
-        if len(rows):
-            flipped = rng.integers(0, len(self.tensors), size=len(rows))
-            found[rows, flipped] = 1 - found[rows, flipped]
-        for place, problem in enumerate(self.problems):
-            rows = np.flatnonzero(choices == place + 1)
-            if len(rows):
-                found[rows, self.parts[place]] = problem.space.neighbour(rng, found[rows, self.parts[place]])
+        for row in range(len(found)):
+            for block in rng.permutation(len(self.blocks)).tolist():
+                near = self.neighbours(found[row], self.blocks[block])
+                if len(near):
+                    found[row] = near[rng.integers(len(near))]
+                    break
         return found
 
     def neighbours(self, genes: IntArray, block: Block, /) -> IntArray:
-        """One tensor stays more or less; or the moves of a block of a layer's own space."""
-        own = block.index - bool(self.tensors)
+        """Something else stays or is shared; or the moves of a block of a part's own space."""
+        own = block.index - bool(self.shares.genes)
         if own < 0:
-            found = np.tile(genes, (len(self.tensors), 1))
-            index = np.arange(len(self.tensors))
-            found[index, index] = 1 - found[index, index]
-            return found
-        place, problem, inner = self._inner[own]
-        near = problem.space.neighbours(genes[self.parts[place]], inner)
+            return self._shared_otherwise(genes)
+        member, inner = self._inner[own]
+        reading = self.readings(self.plan(genes))[self.members.index(member)]
+        if reading is None:
+            return np.zeros((0, len(genes)), dtype=np.int64)
+        names = [one.name for one in reading.space.blocks]
+        if inner.name not in names:
+            return np.zeros((0, len(genes)), dtype=np.int64)
+        here = reading.own(genes[np.newaxis, member.slice])[0]
+        near = reading.space.neighbours(here, reading.space.blocks[names.index(inner.name)])
+        moved = reading.member_genes(near)
         found = np.tile(genes, (len(near), 1))
-        found[:, self.parts[place]] = near
+        columns = [member.start + one for one in inner.genes]
+        found[:, columns] = moved[:, list(inner.genes)]
+        return found
+
+    def _shared_otherwise(self, genes: IntArray) -> IntArray:
+        count = len(self.shares.genes)
+        here, seen = self.plan(genes), {}
+        for one in self.shares.neighbours(self.shares.vector(here)):
+            plan = self.shares.plan(one)
+            if plan != here:
+                own = self.shares.vector(plan)
+                seen[own.tobytes()] = own
+        found = np.tile(genes, (len(seen), 1))
+        for row, own in enumerate(seen.values()):
+            found[row, :count] = own
         return found
 
     @cached_property
     def feature_names(self) -> tuple[str, ...]:
         """A name for each of `features`."""
-        found = [f"stays.{name}" for name in self.names]
-        for layer, problem in zip(self.layer.layers, self.problems, strict=True):
-            found += [f"{layer.name}.{name}" for name in problem.space.feature_names]
-        return tuple(found)
+        own = (f"{one.name}.{name}" for one in self.members for name in one.whole.space.feature_names)
+        return (*(gene.name for gene in self.shares.genes), *own)
 
     def features(self, genes: IntArray, /) -> FloatArray:
-        """Whether each tensor stays, and the features of each layer's own space."""
-        stays = genes[:, : len(self.tensors)].astype(np.float64)
-        own = zip(self.parts, self.problems, strict=True)
-        return np.hstack([stays, *(problem.space.features(genes[:, part]) for part, problem in own)])
+        """What stays and is shared, and the features of what each member's genes are of a whole product."""
+        found = self.canonical(genes)
+        first = found[:, : len(self.shares.genes)].astype(np.float64)
+        own = (one.whole.space.features(found[:, one.slice]) for one in self.members)
+        return np.hstack([first, *own])
 
     def decode(self, genes: IntArray, /) -> ChainDesigns:
         """The designs of vectors. ValueError if one is not in the space."""
