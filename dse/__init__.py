@@ -20,6 +20,7 @@ and `dse --help` the commands.
 
 `search` gives a Result, `certify` a Certificate that `verify` checks, `compare` a Comparison, and
 `codesign(network, "space.toml")` a Codesign: the best machine for a network, with its mappings and the proof.
+`suite("short")` is a list of problems with known optima, for a searcher of anybody's.
 `execute_schedule` runs what `dse certify --chains --out` has written.
 """
 
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from dse.optimum.executor import RefusedError, execute_schedule
     from dse.report.comparing import Comparison, compare
     from dse.search.api import Result, search
+    from dse.suite.suites import suite
     from dse.support.errors import InputError
 
 _HOMES = {
@@ -69,6 +71,7 @@ _HOMES = {
     "load_accelerator": "dse.domains.clustered.accelerator",
     "make_problem": "dse.core.domains",
     "search": "dse.search.api",
+    "suite": "dse.suite.suites",
     "verify": "dse.optimum.default",
 }
 
@@ -94,6 +97,7 @@ __all__ = [
     "load_accelerator",
     "make_problem",
     "search",
+    "suite",
     "verify",
 ]
 

@@ -38,6 +38,7 @@ TIERS: tuple[tuple[str, ...], ...] = (
     ("dse.campaign",),
     ("dse.analysis",),
     ("dse.report",),
+    ("dse.suite",),
     ("dse.testing", "dse.bench"),
     ("dse.cli",),
 )

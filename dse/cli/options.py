@@ -121,6 +121,13 @@ def complete_campaign(incomplete: str) -> list[str]:
     return _beginning(incomplete, named_campaigns())
 
 
+def complete_suite(incomplete: str) -> list[str]:
+    """The suites that come along."""
+    from dse.suite.suites import named_suites
+
+    return _beginning(incomplete, named_suites())
+
+
 def _beginning(incomplete: str, names: Iterable[str]) -> list[str]:
     return [name for name in names if name.startswith(incomplete)]
 

@@ -188,7 +188,7 @@ def make_ready(problem: SearchProblem) -> None:
     space.blocks[0].neighbours(vector[0])
 
 
-class _Timed:
+class TimedProblem:
     """A problem that adds up the CPU time of its pricing."""
 
     def __init__(self, problem: AnyProblem, times: RunTimes) -> None:
@@ -221,7 +221,7 @@ def run_cell(
 
     times = RunTimes() if times is None else times
     record = Record(len(cell.problem.space.sizes))
-    timed = _Timed(cell.problem, times)
+    timed = TimedProblem(cell.problem, times)
     evaluate = Evaluator(
         timed,
         cell.budget,

@@ -1,0 +1,125 @@
+"""`dse suite`: the benchmark with known optima."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dse.cli import output
+from dse.cli.options import Cache, CostModelName, Fresh, Json, chosen_model, complete_suite, kept_proofs
+
+if TYPE_CHECKING:
+    from dse.suite.suites import Suite
+
+command = typer.Typer(help="Suites of problems with known optima: show, check, draw, and compare on them.")
+SuiteName = Annotated[
+    str,
+    typer.Argument(
+        help="A suite (dse suite list), or FILE.json.", metavar="SUITE", autocompletion=complete_suite
+    ),
+]
+
+
+@command.command(name="list")
+def list_(json: Json = False) -> None:
+    """List the suites that come along."""
+    from dse.suite.suites import named_suites, read_suite
+
+    found = [read_suite(path) for path in named_suites().values()]
+    if json:
+        output.print_json([_about(suite) for suite in found])
+        return
+    rows = [(s.name, s.version, len(s), s.proven, s.budget, s.digest[:12], s.about) for s in found]
+    heads = ("suite", "version", "problems", "proven", "budget", "digest", "about")
+    output.print_table(output.make_console(), "Suites", heads, rows)
+
+
+def _about(suite: Suite) -> dict[str, Any]:
+    names = ("name", "version", "about", "budget", "proven", "digest")
+    return {name: getattr(suite, name) for name in names} | {"problems": len(suite)}
+
+
+@command.command()
+def show(name: SuiteName, json: Json = False) -> None:
+    """Show the problems of a suite, and what is proven of each."""
+    from dse.suite.suites import suite as load_suite
+
+    suite = load_suite(name)
+    if json:
+        found = [{**entry.describe(), "status": entry.entry.status, "loss": entry.loss} for entry in suite]
+        output.print_json(_about(suite) | {"problems": found})
+        return
+    rows = [
+        (entry.name, entry.cost_model, entry.definition["tiles"], len(entry.genes), entry.status, entry.loss)
+        for entry in suite.entries
+    ]
+    heads = ("problem", "cost model", "tiles", "genes", "status", "loss")
+    title = f"{suite.name} {suite.version}, digest {suite.digest[:12]}: {suite.about}"
+    output.print_table(output.make_console(), title, heads, rows)
+
+
+@command.command()
+def new(
+    seed: Annotated[int, typer.Option(help="Which problems are drawn.", metavar="N", min=0)],
+    out: Annotated[Path, typer.Option(help="The file of the suite.", metavar="FILE.json")],
+    count: Annotated[int, typer.Option(help="Problems.", metavar="N", min=1, max=1000)] = 12,
+    budget: Annotated[int, typer.Option(help="Samples of a run.", metavar="N", min=1)] = 200,
+    cost_model: CostModelName = None,
+    cache: Cache = None,
+    fresh: Fresh = False,
+    json: Json = False,
+) -> None:
+    """Draw hidden problems of the same kind, and prove them: for whoever judges a competition.
+
+    Layers and machines are drawn, under loopnest or maestro. The same seed gives the same problems.
+    """
+    from dse.suite.making import draw
+    from dse.suite.suites import Suite
+    from dse.support.errors import InputError
+    from dse.support.telling import now_and_then
+
+    if out.suffix != ".json":
+        raise InputError(f"--out must be the name of a .json file, got {str(out)!r}")
+    tell = now_and_then(lambda text: typer.echo(text, err=True))
+    kept = kept_proofs(cache, fresh)
+    found = tuple(draw(seed, count, chosen_model(cost_model, None), cache=kept, tell=tell))
+    suite = Suite(out.stem, 1, f"drawn by seed {seed}", budget, found)
+    suite.write(out)
+    if json:
+        output.print_json(_about(suite) | {"file": str(out)})
+    else:
+        print(f"{out}: {len(suite)} problems, digest {suite.digest[:12]}")
+
+
+@command.command()
+def verify(
+    name: SuiteName,
+    sample: Annotated[
+        int | None, typer.Option(help="Check so many problems, drawn at random.", metavar="N", min=1)
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Which are drawn.", metavar="N", min=0)] = 0,
+    json: Json = False,
+) -> None:
+    """Check the certificates of a suite by code that shares nothing with the solver.
+
+    The exit code is 1 if one does not hold.
+    """
+    from dse.suite.checking import check_suite
+    from dse.suite.suites import suite as load_suite
+
+    console, rows = output.make_console(), []
+    for entry, checks in check_suite(load_suite(name), sample, seed):
+        holds = all(check.passed for check in checks)
+        seen = [{"check": one.name, "passed": one.passed, "seen": one.seen} for one in checks]
+        rows.append({"problem": entry.name, "status": entry.entry.status, "holds": holds, "checks": seen})
+        if not json:
+            console.print(f"{'holds' if holds else 'FAILS'}  {entry.name}: {len(checks)} checks")
+            for one in checks:
+                if not one.passed:
+                    console.print(f"       {one.name}: {one.seen}")
+    if json:
+        output.print_json(rows)
+    if not all(row["holds"] for row in rows):
+        raise typer.Exit(1)
