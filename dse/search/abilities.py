@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 FIRST = "1"
 """The version of a searcher whose samples have never changed. Records' identities do not mention it."""
+_ADDED = "added"
 ALIKE = 0.8
 """How much alike two names are, of 0 to 1, where one is taken for a slip in writing the other."""
 
@@ -192,11 +193,24 @@ def current_settings(
     return found
 
 
+def added(default: Any) -> Any:
+    """A setting, of a dataclass, that a searcher has got after there were records of it.
+
+    Where it has the default, which stands for what the searcher did before, records do not mention it.
+    """
+    return dataclasses.field(default=default, metadata={_ADDED: True})
+
+
 def recorded_settings(searcher: Searcher) -> dict[str, Any]:
-    """All settings of a searcher, defaults included, by the names that records have them under."""
+    """All settings of a searcher, by the names that records have: defaults too, but for those `added`."""
     first = first_names(abilities_of(searcher).aliases)
     settings: dict[str, Any] = dataclasses.asdict(searcher)  # type: ignore[call-overload]
-    return {first.get(name, name): value for name, value in settings.items()}
+    as_before = {
+        item.name
+        for item in dataclasses.fields(searcher)  # type: ignore[arg-type]
+        if _ADDED in item.metadata and settings[item.name] == item.default
+    }
+    return {first.get(name, name): value for name, value in settings.items() if name not in as_before}
 
 
 def first_names(aliases: Mapping[str, str]) -> dict[str, str]:

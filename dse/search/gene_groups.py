@@ -1,7 +1,7 @@
 """Genes that go together in good samples, and groups of them: pure functions of a record's genes and losses.
 
-The steps: the best of the points, the Pearson correlations between their genes, an agglomerative clustering,
-and a cut through its tree, at a number of clusters or at a distance. What is clustered is one of two:
+The steps: the best of the points, the Pearson correlations between their genes, an agglomerative clustering
+(scikit-learn's), and a cut through its tree, at a number of clusters or at a distance. It clusters either:
 
 - `average`: genes are 1 - |r| apart, clusters as far as their genes are on average. No distance exceeds 1.
 - `ward`: a gene is its row of the matrix, and Ward's variances are clustered. Distances are of such
@@ -11,6 +11,8 @@ and a cut through its tree, at a number of clusters or at a distance. What is cl
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -19,17 +21,15 @@ from dse.support.errors import InputError, unknown
 
 LINKAGES = ("average", "ward")
 TOP = 0.15
-"""The share of the points that counts as good."""
+"""The share of the feasible points that counts as good."""
 
 
 def best_points(genes: IntArray, losses: FloatArray, top: float = TOP) -> IntArray:
-    """The share `top` of the points (n, genes) with the lowest losses, best first.
+    """The share `top` of the feasible points (n, genes), those with the lowest losses, best first.
 
-    At least two points are kept, and of infeasible ones none.
+    At least two points are kept, if as many are feasible.
     """
-    feasible = np.flatnonzero(np.isfinite(losses))
-    keep = max(2, math.ceil(top * len(losses)))
-    return genes[feasible[np.argsort(losses[feasible], kind="stable")[:keep]]]
+    return genes[_best(losses, top)]
 
 
 def correlations(genes: IntArray, losses: FloatArray, top: float = TOP) -> FloatArray:
@@ -54,9 +54,7 @@ def objective_correlations(genes: IntArray, losses: FloatArray, top: float = TOP
 
     This is the column of the objective in Figure 4a. 0 for what is constant.
     """
-    feasible = np.flatnonzero(np.isfinite(losses))
-    keep = max(2, math.ceil(top * len(losses)))
-    best = feasible[np.argsort(losses[feasible], kind="stable")[:keep]]
+    best = _best(losses, top)
     found, rewards = np.zeros(genes.shape[1]), 1 / losses[best]
     if len(best) > 1 and np.ptp(rewards) > 0:
         varied = np.flatnonzero(np.ptp(genes[best], axis=0))
@@ -64,19 +62,22 @@ def objective_correlations(genes: IntArray, losses: FloatArray, top: float = TOP
     return found
 
 
+def _best(losses: FloatArray, top: float) -> IntArray:
+    """The places of the `best_points`."""
+    feasible = np.flatnonzero(np.isfinite(losses))
+    keep = max(2, math.ceil(top * len(feasible)))
+    best: IntArray = feasible[np.argsort(losses[feasible], kind="stable")[:keep]]
+    return best
+
+
 def gene_tree(corr: FloatArray, linkage: str = "average") -> FloatArray:
     """The clustering of genes with correlations `corr` as scipy's linkage matrix: (genes - 1, 4)."""
     from scipy.cluster.hierarchy import linkage as merge
     from scipy.spatial.distance import squareform
 
-    if linkage not in LINKAGES:
-        raise unknown("linkage", linkage, LINKAGES)
-    if linkage == "ward":
-        rows: FloatArray = merge(corr, method="ward")
-        return rows
-    distances = np.clip(1 - np.abs(corr), 0, 1)
-    np.fill_diagonal(distances, 0)
-    tree: FloatArray = merge(squareform((distances + distances.T) / 2), method="average")
+    _known(linkage)
+    told = corr if linkage == "ward" else squareform(_distances(corr))
+    tree: FloatArray = merge(told, method=linkage)
     return tree
 
 
@@ -90,13 +91,38 @@ def cluster_genes(corr: FloatArray, n: int, linkage: str = "average") -> IntArra
     genes = len(corr)
     if not 1 <= n <= genes:
         raise InputError(f"clusters must be at least 1 and at most {genes}, the number of genes, got {n}")
-    if genes == 1:
+    return _clustered(corr, linkage, {"n_clusters": n})
+
+
+def cluster_genes_at(corr: FloatArray, distance: float, linkage: str = "average") -> IntArray:
+    """The cluster of each gene, (genes,), when all that are nearer than `distance` are merged."""
+    return _clustered(corr, linkage, {"n_clusters": None, "distance_threshold": distance})
+
+
+def _clustered(corr: FloatArray, linkage: str, cut: Mapping[str, Any]) -> IntArray:
+    from sklearn.cluster import AgglomerativeClustering
+
+    _known(linkage)
+    if len(corr) == 1:
         return np.zeros(1, np.int64)
-    clusters = [[gene] for gene in range(genes)]
-    for left, right in gene_tree(corr, linkage)[: genes - n, :2].astype(np.int64):
-        clusters.append(clusters[left] + clusters[right])
-        clusters[left], clusters[right] = [], []
-    labels = np.empty(genes, np.int64)
-    for label, cluster in enumerate(sorted(sorted(cluster) for cluster in clusters if cluster)):
-        labels[cluster] = label
-    return labels
+    ward = linkage == "ward"
+    method = AgglomerativeClustering(
+        linkage=linkage, metric="euclidean" if ward else "precomputed", compute_full_tree=True, **cut
+    )
+    found = method.fit(corr if ward else _distances(corr)).labels_
+    # Its labels are in the tree's order.
+    _, first, label = np.unique(found, return_index=True, return_inverse=True)
+    return np.asarray(np.argsort(np.argsort(first))[label], dtype=np.int64)
+
+
+def _distances(corr: FloatArray) -> FloatArray:
+    """1 - |r| of genes with correlations `corr`, (genes, genes)."""
+    distances = np.clip(1 - np.abs(corr), 0, 1)
+    np.fill_diagonal(distances, 0)
+    both: FloatArray = (distances + distances.T) / 2
+    return both
+
+
+def _known(linkage: str) -> None:
+    if linkage not in LINKAGES:
+        raise unknown("linkage", linkage, LINKAGES)

@@ -227,7 +227,7 @@ def _problem(line: Mapping[str, str]) -> str:
 
 
 def _drawn(lines: Lines) -> str:
-    return f"{len(_most(lines))} problems, random samples, the best 15 % or what is feasible of them"
+    return f"{len(_most(lines))} problems, random samples, the best 15 % of the feasible ones"
 
 
 def _shares(lines: Lines, samples: int) -> dict[str, list[float]]:

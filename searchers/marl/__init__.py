@@ -25,13 +25,13 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from dse.search.abilities import FIRST, abilities_of
+from dse.search.abilities import FIRST, abilities_of, added
 from dse.search.evaluator import BudgetExhausted
-from dse.search.gene_groups import cluster_genes, correlations
+from dse.search.gene_groups import LINKAGES, cluster_genes, cluster_genes_at, correlations
 from dse.search.searcher import make_searcher, searchers
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError, unknown
-from dse.support.validation import whole_number
+from dse.support.validation import positive_number, whole_number
 from searchers.common.sub_budget import SubBudget
 from searchers.common.visited import Visited
 from searchers.marl.assignment import NAMED, named_groups, read_groups
@@ -41,7 +41,9 @@ if TYPE_CHECKING:
     from dse.search.evaluator import Evaluator
 
 
-_VERSION = FIRST
+_GROUPED = "2"
+"""The version of searches with a dataset: genes without a choice count for no agent, the best points are a
+share of the feasible ones. Without a dataset samples have never changed."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,12 @@ class MARL(Learning):
     """One agent a gene, or `agents` of them, which hold the genes that Algorithm 1 deals them."""
 
     agents: int = 0
-    """How many agents there are; 0: as many as genes."""
+    """How many agents there are, each with a gene that has a choice; 0: as many as genes."""
+    linkage: str = added("average")
+    """How Algorithm 1 clusters: `average`, by 1 - |r|; or `ward`, by its rows, whose distances are of the
+    size of the paper's thresholds."""
+    threshold: float = added(0.0)
+    """The distance below which clusters are merged, and so how many agents there are; 0: `agents` says it."""
     warmup: str = "random"
     """The searcher that draws the dataset for Algorithm 1; one agent, or one a gene, needs none."""
     warmup_samples: int = 1000
@@ -65,6 +72,13 @@ class MARL(Learning):
         whole_number(self.agents, "agents", least=0)
         whole_number(self.warmup_samples, "warmup_samples", least=2)
         whole_number(self.samples_elsewhere, "samples_elsewhere", least=0)
+        if self.linkage not in LINKAGES:
+            raise unknown("linkage", self.linkage, LINKAGES)
+        if self.threshold:
+            positive_number(self.threshold, "threshold")
+        if self.threshold and (self.agents or self.groups):
+            given = "agents" if self.agents else "groups"
+            raise InputError(f"threshold {self.threshold} says how many agents there are; leave {given} out")
         if self.warmup not in searchers():
             raise unknown("searcher", self.warmup, searchers(), "warmup")
         if not self.groups:
@@ -86,21 +100,23 @@ class MARL(Learning):
 
     @property
     def libraries(self) -> tuple[str, ...]:
-        """The distributions that the samples depend on: for a dataset, scipy and those of its searcher."""
+        """The distributions that the samples depend on: for a dataset, who clusters, and its searcher's."""
         if not self._needs_dataset:
             return ()
-        return ("scipy", *abilities_of(make_searcher(self.warmup)).libraries)
+        return ("scikit-learn", "scipy", *abilities_of(make_searcher(self.warmup)).libraries)
 
     @property
     def version(self) -> str:
         """Its own, and that of the searcher that draws its dataset where that one's samples have changed."""
-        drawn = abilities_of(make_searcher(self.warmup)).version if self._needs_dataset else FIRST
-        return _VERSION if drawn in ("", FIRST) else f"{_VERSION}, {self.warmup} {drawn}"
+        if not self._needs_dataset:
+            return FIRST
+        drawn = abilities_of(make_searcher(self.warmup)).version
+        return _GROUPED if drawn in ("", FIRST) else f"{_GROUPED}, {self.warmup} {drawn}"
 
     @property
     def _needs_dataset(self) -> bool:
         """Whether Algorithm 1 is to deal the genes, unless there turn out to be as many as agents."""
-        return not self.groups and self.agents not in (0, 1)
+        return bool(self.threshold) or (not self.groups and self.agents not in (0, 1))
 
     def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
         """Deal the genes to agents and let these learn until the budget is spent."""
@@ -109,19 +125,34 @@ class MARL(Learning):
 
     def _deal(self, evaluate: Evaluator, rng: np.random.Generator, visited: Visited) -> IntArray:
         """The agent of each gene: (genes,)."""
-        names = [gene.name for gene in evaluate.space.genes]
-        genes = len(names)
-        if self.agents > genes:
-            raise InputError(f"agents must be at most {genes}, the number of genes, got {self.agents}")
-        if isinstance(self.groups, str):
-            return named_groups(self.groups, evaluate.space.genes)
+        genes = evaluate.space.genes
+        names = [gene.name for gene in genes]
         if self.groups:
-            return read_groups(self.groups, names)
-        if not self._needs_dataset or self.agents == genes:
-            return np.zeros(genes, np.int64) if self.agents == 1 else np.arange(genes)
+            named = isinstance(self.groups, str)
+            return named_groups(self.groups, genes) if named else read_groups(self.groups, names)
+        if not self._needs_dataset:
+            return np.zeros(len(genes), np.int64) if self.agents == 1 else np.arange(len(genes))
+        chosen = np.flatnonzero(evaluate.space.sizes > 1)
+        if self.agents > len(chosen):
+            most = f"at most {len(chosen)}, the number of genes with a choice"
+            raise InputError(f"agents must be {most}, got {self.agents}")
+        # A gene without a choice changes nothing, whoever holds it.
+        agent_of = np.zeros(len(genes), np.int64)
+        agent_of[chosen] = self._cluster(evaluate, rng, visited, chosen)
+        return agent_of
+
+    def _cluster(
+        self, evaluate: Evaluator, rng: np.random.Generator, visited: Visited, chosen: IntArray
+    ) -> IntArray:
+        """The agents of the genes that have a choice, by Algorithm 1: (chosen,)."""
+        if self.agents == len(chosen) or len(chosen) < 2:
+            return np.arange(len(chosen))
         dataset = self._dataset(evaluate, rng)
         visited.renew(dataset.genes, lambda _, known: known, tries=0)
-        return cluster_genes(correlations(dataset.genes, dataset.losses), self.agents)
+        matrix = correlations(dataset.genes, dataset.losses)[np.ix_(chosen, chosen)]
+        if self.threshold:
+            return cluster_genes_at(matrix, self.threshold, self.linkage)
+        return cluster_genes(matrix, self.agents, self.linkage)
 
     def _dataset(self, evaluate: Evaluator, rng: np.random.Generator) -> SubBudget:
         """The points that the warm-up searcher draws."""

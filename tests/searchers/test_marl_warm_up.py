@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dse.domains.clustered.accelerator import PRESETS
+from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.space.genes import GENE_NAMES
 from dse.search.evaluator import BudgetExhausted, Evaluator
 from dse.search.record import Record
@@ -15,11 +17,13 @@ from dse.search.run import Cell, run_cell
 from dse.search.searcher import make_searcher
 from dse.support.errors import InputError
 from searchers.common.sub_budget import SubBudget
+from searchers.common.visited import Visited
 from searchers.marl import MARL
 from searchers.marl.agents import Agents
 from searchers.marl.assignment import named_groups
 from searchers.random import Random
-from tests.searchers.marl_warm_up_cases import PROBLEM, SMALL, run
+from tests.searchers.marl_warm_up_cases import FEW, PROBLEM, SMALL, run
+from workloads import load_layer
 
 GROUPS = (GENE_NAMES[:6], GENE_NAMES[6:12], GENE_NAMES[12:])
 
@@ -39,9 +43,12 @@ def test_the_warm_up_is_drawn_first_and_paid_for() -> None:
 
 
 def test_the_mappings_of_the_warm_up_are_not_drawn_again() -> None:
-    settings = {"warmup": "grid", "warmup_samples": 8, "batch_size": 2, "patience": 0, "retries": 200}
-    genes = run(16, SMALL, agents=5, **settings).genes()
-    assert SMALL.space.vectors == len(np.unique(genes, axis=0)) == 16
+    settings = {"warmup": "grid", "warmup_samples": 8, "batch_size": 2, "patience": 0, "retries": 500}
+    fixed = {name: value for name, value in FEW.items() if name != "inner.parallel"}
+    small = replace(SMALL, fixed=fixed)
+    genes = run(40, small, threshold=0.5, **settings).genes()
+    assert small.space.vectors == 64
+    assert len(np.unique(genes, axis=0)) == 40
 
 
 def test_another_searcher_may_draw_the_warm_up() -> None:
@@ -51,8 +58,9 @@ def test_another_searcher_may_draw_the_warm_up() -> None:
 
 def test_what_the_samples_depend_on_is_named() -> None:
     assert MARL().libraries == MARL(agents=1).libraries == MARL(groups=GROUPS).libraries == ()
-    assert MARL(agents=6).libraries == ("scipy",)
-    assert MARL(agents=6, warmup="marl").libraries == ("scipy",)
+    assert MARL(agents=6).libraries == ("scikit-learn", "scipy")
+    assert MARL(agents=6, warmup="marl").libraries == ("scikit-learn", "scipy")
+    assert MARL(threshold=1.5).libraries == ("scikit-learn", "scipy")
     assert "scipy" in Cell(PROBLEM, "marl", MARL(agents=6), 0, 1).identity["versions"]
 
 
@@ -99,9 +107,47 @@ def test_agents_deal_the_genes_as_asked(monkeypatch: pytest.MonkeyPatch) -> None
     assert dealt[4] == [0] * 6 + [1] * 6 + [2]
 
 
-def test_more_agents_than_genes_are_refused_before_a_sample_is_spent() -> None:
+DEPTHWISE = Problem(load_layer("mobilenet_v2:1"), PRESETS["eyeriss-small"], "edp", "maestro", tiles="any")
+"""K and the filter's channels are 1: two of its genes have no choice."""
+
+
+def dealt_by(problem: Problem, budget: int, **settings: Any) -> list[int]:
+    """The agent of each gene that has a choice."""
+    marl, visited = MARL(**settings), Visited(problem.space)
+    labels = marl._deal(Evaluator(problem, budget), np.random.default_rng(0), visited)
+    return labels[problem.space.sizes > 1].tolist()
+
+
+@pytest.mark.parametrize("agents", [2, 6, 9])
+def test_every_agent_of_as_many_as_asked_has_a_choice(agents: int) -> None:
+    assert (DEPTHWISE.space.sizes == 1).sum() == 2
+    assert set(dealt_by(DEPTHWISE, 1000, agents=agents)) == set(range(agents))
+
+
+def test_a_threshold_says_how_many_agents_there_are() -> None:
+    numbers = [
+        len(set(dealt_by(DEPTHWISE, 1000, linkage="ward", threshold=at))) for at in (0.1, 1.5, 2.0, 9.0)
+    ]
+    assert numbers == sorted(numbers, reverse=True)
+    assert (numbers[0], numbers[-1]) == (11, 1)
+    assert len(set(numbers)) > 2
+
+
+def test_settings_that_came_later_change_no_record_where_they_do_nothing() -> None:
+    recorded = Cell(PROBLEM, "marl", MARL(agents=6), 0, 1).identity["settings"]
+    assert recorded.keys().isdisjoint({"linkage", "threshold"})
+    later = Cell(PROBLEM, "marl", MARL(threshold=1.5, linkage="ward"), 0, 1).identity["settings"]
+    assert (later["threshold"], later["linkage"]) == (1.5, "ward")
+    versions = [Cell(PROBLEM, "marl", MARL(agents=n), 0, 1).identity["versions"] for n in (0, 1, 6)]
+    assert [found.get("searcher marl") for found in versions] == [None, None, "2"]
+
+
+def test_more_agents_than_genes_with_a_choice_are_refused_before_a_sample_is_spent() -> None:
+    evaluate = Evaluator(DEPTHWISE, 10)
+    with pytest.raises(InputError, match="at most 11, the number of genes with a choice, got 12"):
+        MARL(agents=12).search(evaluate, np.random.default_rng(0))
     evaluate = Evaluator(PROBLEM, 10)
-    with pytest.raises(InputError, match="agents must be at most 13, the number of genes, got 14"):
+    with pytest.raises(InputError, match="at most 13, the number of genes with a choice, got 14"):
         MARL(agents=14).search(evaluate, np.random.default_rng(0))
     assert evaluate.remaining == 10
 
@@ -138,6 +184,10 @@ def test_groups_of_other_genes_are_refused_before_a_sample_is_spent(groups: Any,
         ({"patience": -1}, "patience must be at least 0, got -1"),
         ({"retries": True}, "retries must be a whole number, got True"),
         ({"agents": -1}, "agents must be at least 0, got -1"),
+        ({"linkage": "single"}, "unknown linkage 'single'"),
+        ({"threshold": -1}, "threshold must be a finite number above 0, got -1"),
+        ({"threshold": 1.5, "agents": 6}, "threshold 1.5 says how many agents there are; leave agents out"),
+        ({"threshold": 1.5, "groups": GROUPS}, "leave groups out"),
         ({"warmup": "rndom"}, "unknown searcher 'rndom' in warmup; did you mean 'random'?"),
         ({"warmup_samples": 1}, "warmup_samples must be at least 2, got 1"),
         (
