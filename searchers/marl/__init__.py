@@ -127,9 +127,10 @@ class MARL(Learning):
         """The agent of each gene: (genes,)."""
         genes = evaluate.space.genes
         names = [gene.name for gene in genes]
+        if isinstance(self.groups, str) and self.groups:
+            return named_groups(self.groups, genes)
         if self.groups:
-            named = isinstance(self.groups, str)
-            return named_groups(self.groups, genes) if named else read_groups(self.groups, names)
+            return read_groups(self.groups, names)
         if not self._needs_dataset:
             return np.zeros(len(genes), np.int64) if self.agents == 1 else np.arange(len(genes))
         chosen = np.flatnonzero(evaluate.space.sizes > 1)
