@@ -98,13 +98,10 @@ class Dependence:
     def to_dict(self) -> dict[str, Any]:
         """The analysis as plain data."""
         varied = int(self.varied.sum())
+        senses = {"weak": self.weak, "uncorrelated": self.uncorrelated, "unrelated": self.unrelated}
         independent = {
             name: {"genes": list(genes), "share": len(genes) / varied if varied else None}
-            for name, genes in (
-                ("weak", self.weak),
-                ("uncorrelated", self.uncorrelated),
-                ("unrelated", self.unrelated),
-            )
+            for name, genes in senses.items()
         }
         return {
             "points": self.points,
@@ -135,15 +132,12 @@ def depend(
     labels: Mapping[int, IntArray],
     threshold: float,
     shuffles: int = SHUFFLES,
-    objective: FloatArray | None = None,
-    linkage: str = "average",
-    cuts: Mapping[float, int] | None = None,
+    **told: Any,
 ) -> Dependence:
     """The analysis of good `points` (n, genes); `labels` are the agents of the genes, by how many there are.
 
-    `objective`, `linkage` and `cuts` are those of a Dependence.
-
-    InputError if there are fewer than LEAST points.
+    `told` are the objective, linkage and cuts of a Dependence. InputError if there are fewer than LEAST
+    points.
     """
     if len(points) < LEAST:
         raise InputError(
@@ -153,27 +147,12 @@ def depend(
     linear = correlation_test(points, generator("dependence", "linear"), shuffles)
     other = association_test(points, generator("dependence", "any"), shuffles)
     groups = {
-        number: tuple(
-            tuple(names[gene] for gene in np.flatnonzero(label == agent)) for agent in range(number)
-        )
+        number: tuple(tuple(names[gene] for gene in np.flatnonzero(label == one)) for one in range(number))
         for number, label in labels.items()
     }
-    varied = np.ptp(points, axis=0) > 0
-    return Dependence(
-        names,
-        len(points),
-        correlations,
-        tree,
-        groups,
-        threshold,
-        critical_r=linear.critical(ALPHA),
-        correlation_p=linear.p,
-        association_p=other.p,
-        varied=varied,
-        objective=np.zeros(len(names)) if objective is None else objective,
-        linkage=linkage,
-        cuts=cuts or {},
-    )
+    told.setdefault("objective", np.zeros(len(names)))
+    tested = linear.critical(ALPHA), linear.p, other.p, np.ptp(points, axis=0) > 0
+    return Dependence(names, len(points), correlations, tree, groups, threshold, *tested, **told)
 
 
 @dataclass(frozen=True)

@@ -89,7 +89,8 @@ def command(
         raise unknown("linkage", linkage, LINKAGES)
     model = chosen_model(cost_model, constants)
     problem = problem_asked(layer, accelerator, objective, model, tiles=tiles, space=space, fix=fix)
-    dealt_to = _agents(agents, len(problem.space.genes))
+    genes = len(problem.space.genes)
+    dealt_to = [whole_number(number, "--agents", most=genes) for number in agents or AGENTS]
     chosen = parse_settings(settings or [])
     if out is not None:
         make_folder(out)
@@ -112,37 +113,24 @@ def _share(value: float, option: str) -> None:
         raise InputError(f"{option} must be above 0 and at most 1, got {value:g}")
 
 
-def _agents(asked: list[int] | None, genes: int) -> list[int]:
-    from dse.support.validation import whole_number
-
-    return [whole_number(number, "--agents", most=genes) for number in asked or AGENTS]
-
-
 def _analyse(result: Result, top: float, threshold: float, agents: list[int], linkage: str) -> Dependence:
     """The groups of genes that go together in the samples, and the tests of whether they do."""
     from dse.analysis.dependence import depend
-    from dse.search.gene_groups import (
-        best_points,
-        cluster_genes,
-        correlations,
-        cut_at,
-        gene_tree,
-        objective_correlations,
-    )
+    from dse.search import gene_groups as groups
 
     genes, losses = result.record.genes(), result.record.evaluations().loss
-    matrix = correlations(genes, losses, top)
-    tree = gene_tree(matrix, linkage)
+    matrix = groups.correlations(genes, losses, top)
+    tree = groups.gene_tree(matrix, linkage)
     return depend(
-        names=tuple(gene.name for gene in result.cell.problem.space.genes),
-        points=best_points(genes, losses, top),
-        correlations=matrix,
-        tree=tree,
-        labels={number: cluster_genes(matrix, number, linkage) for number in agents},
-        threshold=threshold,
-        objective=objective_correlations(genes, losses, top),
+        tuple(gene.name for gene in result.cell.problem.space.genes),
+        groups.best_points(genes, losses, top),
+        matrix,
+        tree,
+        {number: groups.cluster_genes(matrix, number, linkage) for number in agents},
+        threshold,
+        objective=groups.objective_correlations(genes, losses, top),
         linkage=linkage,
-        cuts={distance: cut_at(tree, distance) for distance in CUTS},
+        cuts={distance: groups.cut_at(tree, distance) for distance in CUTS},
     )
 
 
@@ -154,14 +142,12 @@ def _about(result: Result, layer: str, accelerator: str) -> dict[str, Any]:
     return names | {"cost_model": cell.problem.model_spec} | drawn | {"feasible": cell.budget - refused}
 
 
-def _title(data: dict[str, Any]) -> str:
-    return f"{data['layer']} on {data['accelerator']}, {data['objective']}, cost model {data['cost_model']}"
-
-
-def _how(data: dict[str, Any]) -> str:
+def _titles(data: dict[str, Any]) -> tuple[str, str]:
+    """What was analysed, and how many samples of whom."""
     return (
+        f"{data['layer']} on {data['accelerator']}, {data['objective']}, cost model {data['cost_model']}",
         f"best {data['points']:,} of {data['samples']:,} samples of {data['searcher']} "
-        f"({data['feasible']:,} feasible)"
+        f"({data['feasible']:,} feasible)",
     )
 
 
@@ -171,11 +157,9 @@ def _write(found: Dependence, data: dict[str, Any], folder: Path) -> None:
     from dse.support.files import write_json
 
     write_json(folder / f"{NAME}.json", data)
-    title = f"Which genes go together: {_title(data)}"
-    caption = (
-        "Correlations between the genes of good samples, and the tree by which they are dealt to agents."
-    )
-    figure = Drawing(NAME, title, caption, lambda _: correlation_figure(found, title, _how(data)))
+    title, how = _titles(data)
+    title = f"Which genes go together: {title}"
+    figure = Drawing(NAME, title, "", lambda _: correlation_figure(found, title, how))
     write_drawing(figure, folder, also_pdf=True)
 
 
@@ -191,7 +175,7 @@ def _show(found: Dependence, data: dict[str, Any], out: Path | None) -> None:
         for place, name in enumerate(found.names)
     ]
     heads = ("gene", "correlates with", "r", "p", "depends on", "p", "r with 1 / loss")
-    output.print_table(console, f"{_title(data)}: {_how(data)}", heads, rows)
+    output.print_table(console, ": ".join(_titles(data)), heads, rows)
     for sentence in found.sentences():
         console.print(sentence)
     for number, groups in found.groups.items():
