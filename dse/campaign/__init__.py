@@ -6,7 +6,7 @@ worker      a cell, from where its journal ends      progress    how a campaign 
 remote      a cell where no folder is seen           remote_run  a campaign of such cells
 cluster     a Dask cluster's workers                 merging     folders of a campaign's shards
 store       a campaign's folder, and in it           ledger      the states of its cells
-extension   a campaign's file that has changed       copies      a cell's samples in several folders
+extension   a campaign's file that has changed
 summary     what a finished cell comes to            curves      the summaries of all of them
 reference   optima and templates to compare with     showing     what the file hands to reports
 network     a search for every layer of a network

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from dse.core.evaluations import Evaluations
 from dse.search.record import COLUMNS, Record
 from dse.support.arrays import IntArray
-from dse.support.errors import InputError, StorageError, shorten
+from dse.support.errors import InputError, StorageError, difference
 from dse.support.files import MAX_BYTES, sync_folder
 
 FRAME_ROWS = 256
@@ -325,14 +325,5 @@ def _mistaken(path: Path, file: int, header: bytes) -> str:
     text = os.pread(file, min(length, MAX_BYTES), _HEADER.size)
     if len(text) < length or zlib.crc32(text) != checksum:
         return f"journal {str(path)!r} is damaged at byte 0, in its header; remove it to run its cell again"
-    difference = _difference(json.loads(text), json.loads(header[_HEADER.size :]))
-    return f"journal {str(path)!r} belongs to another cell: {difference}; remove it or choose another place"
-
-
-def _difference(there: object, here: object, where: str = "") -> str:
-    """The first place where two cells differ, with both values."""
-    if isinstance(there, dict) and isinstance(here, dict):
-        for key in sorted({*there, *here}):
-            if there.get(key) != here.get(key):
-                return _difference(there.get(key), here.get(key), f"{where}.{key}" if where else key)
-    return f"{where or 'it'} is {shorten(there)} there and {shorten(here)} here"
+    change = difference(json.loads(text), json.loads(header[_HEADER.size :]))
+    return f"journal {str(path)!r} belongs to another cell: {change}; remove it or choose another place"
