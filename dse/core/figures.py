@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, replace
 from functools import cache
 from operator import attrgetter
 from types import MappingProxyType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -116,6 +116,20 @@ class CostBatch(Figures):
     not say.
     """
 
+    valid: BoolArray
+    reason: CodeArray
+
+
+class CostColumns(NamedTuple):
+    """The columns of a CostBatch, in their order, as kernels take them."""
+
+    cycles: IntArray
+    energy_nj: FloatArray
+    power: FloatArray
+    area: FloatArray
+    l1_size: IntArray
+    l2_size: IntArray
+    macs: IntArray
     valid: BoolArray
     reason: CodeArray
 

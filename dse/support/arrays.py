@@ -14,6 +14,9 @@ CountArray = NDArray[np.int32]
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 SingleArray = NDArray[np.float32]
+RecordArray = NDArray[np.void]
+
+INT, FLOAT = np.int64, np.float64
 
 
 def plain(array: NDArray[Any]) -> IntArray:
@@ -21,3 +24,13 @@ def plain(array: NDArray[Any]) -> IntArray:
     if array.dtype == np.int64 and array.flags.carray:
         return array
     return np.array(array, dtype=np.int64, order="C")
+
+
+def integers(names: str) -> list[tuple[str, type[np.int64]]]:
+    """Fields of a record, as `np.dtype` takes them: integers of these names."""
+    return [(name, INT) for name in names.split()]
+
+
+def floats(names: str) -> list[tuple[str, type[np.float64]]]:
+    """Fields of a record, as `np.dtype` takes them: floats of these names."""
+    return [(name, FLOAT) for name in names.split()]

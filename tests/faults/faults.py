@@ -82,8 +82,8 @@ FAULTS = (
     Fault(
         "a feasibility rule forgets L2",
         "dse/domains/clustered/feasibility_kernel.py",
-        "l2_size[i] > params[L2]",
-        "l2_size[i] > params[L2] + 1_000_000_000",
+        "l2_size[i] > limits.l2_size",
+        "l2_size[i] > limits.l2_size + 1_000_000_000",
         ("domains/clustered/test_constraints.py::test_the_kernel_judges_as_the_rules_read",),
         compiled=False,
     ),

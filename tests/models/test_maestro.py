@@ -10,6 +10,7 @@ from dse.core.figures import CostBatch
 from dse.core.layer import Layer
 from dse.core.reasons import Reason
 from dse.domains.clustered.accelerator import PRESETS, Accelerator
+from dse.domains.clustered.cost_model import cost_columns
 from dse.domains.clustered.mapping import MappingBatch
 from dse.domains.clustered.space.mapping_space import MappingSpace
 from dse.domains.clustered.space.parts import read_parts
@@ -179,12 +180,11 @@ def test_a_filter_that_is_spread_whole_or_in_pieces_costs_the_same_by_either_wal
                 row[7 + outer] = rng.integers(row[21 + inner], row[7 + outer] + 1)
     layers, hardware, count = layer_row(layer), hardware_row(machine), len(rows)
     costs = price_cases(layers, hardware, rows, wrap=False, threads=1)
-    counts, figures = np.empty((4, count), dtype=np.int64), np.empty((3, count))
-    reasons = np.full(count, LEFT, dtype=np.uint8)
-    price_left(layers, hardware, rows, False, 0, count, counts, figures, reasons)
-    assert np.array_equal(reasons, costs.reason)
-    assert np.array_equal(counts, [costs.cycles, costs.macs, costs.l1_size, costs.l2_size])
-    assert np.array_equal(figures, [costs.energy_nj, costs.power, costs.area])
+    walked = cost_columns(count)
+    walked.reason[:] = LEFT
+    price_left(layers, hardware, rows, False, (0, count), walked)
+    for name, column in costs.columns().items():
+        assert np.array_equal(getattr(walked, name), column)
     regular = np.array([is_regular(layers[0], 24, row) for row in rows])
     cut_outside, cut_inside = ((rows[:, at] < [5, 3]).any(axis=1) for at in ([11, 12], [25, 26]))
     assert (regular & cut_inside & ~cut_outside).sum() > 50

@@ -15,15 +15,9 @@ from dse.core.layer import Layer
 from dse.domains.clustered.accelerator import PRESETS, load_accelerator
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof.solver import begin, solve
-from dse.models.loopnest.extents import MAX_RUNS, TABLE_COLUMNS, measure
-from dse.models.loopnest.traffic import (
-    ALL,
-    INNER_BACK,
-    INNER_NEXT,
-    SUM_COLUMNS,
-    SUM_KINDS,
-    add_up,
-)
+from dse.models.loopnest.extents import measure
+from dse.models.loopnest.records import DIM
+from dse.models.loopnest.traffic import add_up
 from dse.optimum import certify, verify
 from dse.optimum.front import certify_front, verify_front
 from dse.optimum.verification import failures
@@ -33,6 +27,7 @@ from tests.optimum.plain_kernels import plain
 from workloads import load_layer
 
 PROBLEMS, MOST, BOXED = 5, 20_000, 60
+GIVEN = "size", "tile", "piece", "clusters", "places", "pitch", "overlap"
 Kernel = Callable[..., Any]
 
 
@@ -128,18 +123,21 @@ def test_what_inner_loops_keep_is_a_part_of_what_they_need() -> None:
 def assert_inner_loops_keep_a_part(draws: int, measured: Kernel, added_up: Kernel) -> None:
     """By kernels that measure a dim and add up what its loops move."""
     rng = np.random.default_rng(0)
-    tables, runs = np.zeros((4, TABLE_COLUMNS), np.int64), np.zeros((4, 2, MAX_RUNS, 4), np.int64)
+    dims = np.zeros(1, DIM).view(np.recarray)
     for _ in range(draws):
         size, clusters, places = rng.integers(1, [60, 9, 9]).tolist()
         tile = int(rng.integers(1, size + 1))
         inner, pitch, overlap = rng.integers([1, 1, 0], [tile + 1, 4, 8]).tolist()
         for dim in (0, 2):
-            sums = np.zeros((4, SUM_KINDS, SUM_COLUMNS), np.int64)
+            dims[:] = np.zeros(1, DIM)
             rows = (pitch, overlap) if dim == 2 else (1, 0)
-            measured(tables, runs, dim, size, tile, inner, clusters, places, *rows)
-            added_up(tables, sums, size, dim)
-            new = sums[dim, :, ALL] - sums[dim, :, INNER_NEXT] - sums[dim, :, INNER_BACK]
-            assert min(new.min(), sums.min()) >= 0, (size, tile, inner, clusters, places, rows)
+            for name, value in zip(GIVEN, (size, tile, inner, clusters, places, *rows), strict=True):
+                dims[name] = value
+            measured(dims[0])
+            added_up(dims[0], dim)
+            sums = dims.sums[0]
+            new = sums.everything - sums.inner_next - sums.inner_back
+            assert min(new.min(), sums.view(np.int64).min()) >= 0, dims
 
 
 @pytest.mark.parametrize("model", ["loopnest", "maestro"])

@@ -16,6 +16,7 @@ from threadpoolctl import threadpool_info
 
 from dse.core.cost_models import cost_model, cost_models
 from dse.domains.clustered.accelerator import PRESETS
+from dse.domains.clustered.cost_model import cost_columns
 from dse.models import maestro
 from dse.models.maestro import kernel, reference
 from dse.testing import RULES, broken, candidate, check_searcher, landscapes
@@ -51,9 +52,7 @@ def surroundings() -> list[object]:
 def through_the_kernel(rows: np.ndarray) -> None:
     made = problem()
     layers, hardware = maestro.layer_row(made.space.layer), maestro.hardware_row(made.accelerator)
-    counts, figures = np.empty((4, len(rows)), np.int64), np.empty((3, len(rows)))
-    reasons = np.empty(len(rows), np.uint8)
-    kernel.price_rows(layers, hardware, rows, False, 0, len(rows), counts, figures, reasons)
+    kernel.price_rows(layers, hardware, rows, False, (0, len(rows)), cost_columns(len(rows)))
 
 
 def through_the_reference(rows: np.ndarray) -> None:

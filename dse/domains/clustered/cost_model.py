@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from dse.core.cost_model import AnyCostModel, Detail
-from dse.core.figures import CostBatch
+from dse.core.figures import CostBatch, CostColumns
 from dse.core.layer import Layer
 from dse.domains.clustered.accelerator import Accelerator
 from dse.domains.clustered.mapping import Mapping as DataflowMapping
@@ -48,17 +48,21 @@ class CaseExtras:
         return cls(nothing, nothing + 1, nothing, np.ones(n), np.zeros((n, 4), np.int64))
 
 
-def price_by_kernel(price_share: Callable[..., None], n: int, threads: int) -> CostBatch:
-    """The costs of n rows, which a kernel writes share by share.
+def cost_columns(n: int) -> CostColumns:
+    """Columns for n rows, not filled yet."""
+    cycles, l1_size, l2_size, macs = np.empty((4, n), np.int64)
+    energy_nj, power, area = np.empty((3, n))
+    valid, reason = np.empty(n, np.bool_), np.empty(n, np.uint8)
+    return CostColumns(cycles, energy_nj, power, area, l1_size, l2_size, macs, valid, reason)
 
-    `price_share(start, stop, integers, floats, reasons)` fills columns of `integers` (4, n): cycles, MACs, L1
-    and L2; of `floats` (3, n): energy in nJ, power, area; and `reasons` (n).
-    """
-    integers, floats = np.empty((4, n), dtype=np.int64), np.empty((3, n), dtype=np.float64)
-    reasons = np.empty(n, dtype=np.uint8)
-    share_out(lambda start, stop: price_share(start, stop, integers, floats, reasons), n, threads)
-    (cycles, macs, l1_size, l2_size), (energy_nj, power, area) = integers, floats
-    return CostBatch(cycles, energy_nj, power, area, l1_size, l2_size, macs, reasons == 0, reasons)
+
+def price_by_kernel(
+    price_share: Callable[[tuple[int, int], CostColumns], None], n: int, threads: int
+) -> CostBatch:
+    """The costs of n rows, which a kernel writes share by share: rows from a first to before a last one."""
+    columns = cost_columns(n)
+    share_out(lambda start, stop: price_share((start, stop), columns), n, threads)
+    return CostBatch(*columns)
 
 
 def on_each_machine(accelerator: Accelerator, ready: Callable[[Accelerator], PriceSome]) -> PriceRows:

@@ -21,12 +21,12 @@ import warnings
 
 import numpy as np
 
-from dse.core.figures import CostBatch
+from dse.core.figures import CostBatch, CostColumns
 from dse.core.layer import DIMS, Layer
 from dse.core.objective import parse_objectives
 from dse.core.reasons import Reason
 from dse.domains.clustered.accelerator import Accelerator, figure_column
-from dse.support.arrays import CodeArray, FloatArray, IntArray
+from dse.support.arrays import CodeArray, FloatArray, IntArray, RecordArray
 from dse.support.errors import FloorWarning
 from dse.support.jit import load_kernels
 from dse.support.validation import INT64_MAX
@@ -50,25 +50,22 @@ class FeasibilityRules:
     ) -> None:
         self._kernel = load_kernels("dse.domains.clustered.feasibility_kernel")
         self._layer, self._accelerator, self._trusted, self._lenient = layer, accelerator, trusted, False
-        self._params = self._params_of(np.array([accelerator.machine_row], dtype=np.int64))
+        self._limits = self._limits_of(np.array([accelerator.machine_row], dtype=np.int64))
         first, *others = parse_objectives(objective)
         self._terms, self._several = first.rows(self._kernel.COLUMNS), bool(others)
-        self._hertz = np.array([accelerator.hertz])
 
-    def _params_of(self, machines: IntArray) -> IntArray:
+    def _limits_of(self, machines: IntArray) -> RecordArray:
         """What the kernel knows of the layer on each of some machines (n, figures)."""
-        layer = self._layer
+        layer, limits = self._layer, np.empty(len(machines), self._kernel.LIMITS)
         pes, l1_size, l2_size, _, _, _, lanes, _ = machines.T
-        params = np.empty((len(machines), self._kernel.SIZES + len(DIMS)), dtype=np.int64)
-        params[:, self._kernel.NUM_PES], params[:, self._kernel.LANES] = pes, lanes
-        params[:, self._kernel.L1], params[:, self._kernel.L2] = l1_size, l2_size
-        params[:, self._kernel.MACS] = layer.macs
-        params[:, self._kernel.COMPUTE_FLOOR] = -(-layer.macs // (pes * lanes))
+        limits["pes"], limits["lanes"], limits["l1_size"], limits["l2_size"] = pes, lanes, l1_size, l2_size
+        limits["macs"], limits["compute_floor"] = layer.macs, -(-layer.macs // (pes * lanes))
         if self._lenient:
-            params[:, self._kernel.LANES], params[:, self._kernel.COMPUTE_FLOOR] = INT64_MAX, 0
-        params[:, self._kernel.DEPTHWISE] = layer.type == "DSCONV"
-        params[:, self._kernel.SIZES :] = [layer.loops[dim] for dim in DIMS]
-        return params
+            limits["lanes"], limits["compute_floor"] = INT64_MAX, 0
+        limits["depthwise"] = layer.type == "DSCONV"
+        limits["sizes"] = [layer.loops[dim] for dim in DIMS]
+        limits["hertz"] = figure_column(machines, "clock_ghz") * 1e9
+        return limits
 
     def judge(
         self, rows: IntArray, costs: CostBatch, machines: IntArray | None = None
@@ -79,23 +76,9 @@ class FeasibilityRules:
         """
         count = len(rows)
         losses, reasons = np.empty(count), np.empty(count, np.uint8)
-        self._kernel.judge_rows(
-            rows,
-            costs.cycles,
-            costs.energy_nj,
-            costs.power,
-            costs.area,
-            costs.l1_size,
-            costs.l2_size,
-            costs.macs,
-            costs.valid,
-            costs.reason,
-            self._params if machines is None else self._params_of(machines),
-            self._terms,
-            self._hertz if machines is None else figure_column(machines, "clock_ghz") * 1e9,
-            losses,
-            reasons,
-        )
+        limits = self._limits if machines is None else self._limits_of(machines)
+        columns = CostColumns._make((*costs.values(), costs.valid, costs.reason))
+        self._kernel.judge_rows(rows, columns, limits, self._terms, losses, reasons)
         below = np.isin(reasons, BELOW_FLOORS)
         if self._trusted and not self._lenient and below.any():
             first = int(below.argmax())
@@ -109,7 +92,7 @@ class FeasibilityRules:
         """Say once that a user's model is faster than the accelerator's file leaves room for."""
         why, machine = self._why(Reason(reason), row, costs), self._accelerator
         self._lenient = True
-        self._params = self._params_of(np.array([machine.machine_row], dtype=np.int64))
+        self._limits = self._limits_of(np.array([machine.machine_row], dtype=np.int64))
         warnings.warn(
             f"cost model {self._trusted!r} says {why}, by num_pes = {machine.num_pes} and simd_lanes = "
             f"{machine.simd_lanes}, the MACs of a PE in a cycle; its cycles are taken as they are",
@@ -120,9 +103,8 @@ class FeasibilityRules:
     def serial_floors(self, rows: IntArray, machines: IntArray | None = None) -> IntArray:
         """The serial floor of each of n mappings, in cycles; `machines` are those that they are for."""
         floors = np.empty(len(rows), np.int64)
-        self._kernel.serial_floors(
-            rows, self._params if machines is None else self._params_of(machines), floors
-        )
+        limits = self._limits if machines is None else self._limits_of(machines)
+        self._kernel.serial_floors(rows, limits, floors)
         return floors
 
     def explain(self, row: IntArray, costs: CostBatch) -> str:
@@ -142,7 +124,7 @@ class FeasibilityRules:
         if reason is Reason.WORK_DROPPED:
             return f"the cost model counts {costs.macs[0]} MACs, the layer has {self._layer.macs}"
         if reason is Reason.BELOW_COMPUTE_FLOOR:
-            floor = self._params[0, self._kernel.COMPUTE_FLOOR]
+            floor = self._limits["compute_floor"][0]
             return f"{cycles} cycles; on all PEs the MACs take at least {floor}"
         if reason is Reason.BELOW_SERIAL_FLOOR:
             floor = self.serial_floors(row[np.newaxis])[0]

@@ -15,23 +15,25 @@ from typing import ClassVar
 import numpy as np
 
 from dse.core.cost_model import Detail
-from dse.core.figures import CostBatch
+from dse.core.figures import CostBatch, CostColumns
 from dse.core.layer import Layer
 from dse.core.roofline import Roofline, roofline
 from dse.domains.clustered.accelerator import MACHINE_FIGURES, Accelerator
-from dse.domains.clustered.cost_model import CaseExtras, CostModel, PriceRows, price_by_kernel
+from dse.domains.clustered.cost_model import CaseExtras, CostModel, PriceRows, cost_columns, price_by_kernel
 from dse.domains.clustered.mapping import Mapping, MappingBatch
 from dse.models.loopnest.constants import Constants
-from dse.models.loopnest.counts import COUNTS, Counts
+from dse.models.loopnest.counts import Counts
 from dse.models.loopnest.coverage import working_pes
 from dse.models.loopnest.params import machine_params, on_machines
+from dse.models.loopnest.records import COUNTED
 from dse.models.loopnest.units import in_units, l1_a_mac
-from dse.support.arrays import FloatArray, IntArray
+from dse.support.arrays import FloatArray, IntArray, RecordArray
 from dse.support.jit import load_kernels
 
 __all__ = ["Constants", "Counts", "LoopNest"]
 
 KERNEL = "dse.models.loopnest.kernel"
+NO_DETAILS = np.empty(0, COUNTED)
 
 
 @dataclass(frozen=True)
@@ -127,11 +129,10 @@ class LoopNest(CostModel):
         """
         rows = MappingBatch.of([mapping]).rows
         known = machine_params(layer, accelerator.of_widths(layer.bits), self.constants)
-        details = np.empty((1, len(COUNTS)), dtype=np.int64)
-        reasons = np.empty(1, dtype=np.uint8)
-        outputs = np.empty((4, 1), dtype=np.int64), np.empty((3, 1), dtype=np.float64)
-        load_kernels(KERNEL).price_rows(*known, rows, 0, 1, details, *outputs, reasons)
-        return Counts(*details[0].tolist()) if reasons[0] == 0 else None
+        details = np.empty(1, COUNTED)
+        costs = cost_columns(1)
+        load_kernels(KERNEL).price_rows(*known, rows, (0, 1), details, costs)
+        return Counts(*details[0].tolist()) if costs.valid[0] else None
 
     def detail(self, layer: Layer, accelerator: Accelerator, mapping: Mapping) -> Detail | None:
         """Where the cycles, the energy and the words of one mapping go; None if it is not valid."""
@@ -143,11 +144,11 @@ class LoopNest(CostModel):
         return detail_of(layer, accelerator.of_widths(layer.bits), mapping, counts, self.constants)
 
 
-def _price(params: IntArray, constants: FloatArray, rows: IntArray, threads: int) -> CostBatch:
+def _price(problems: RecordArray, energies: RecordArray, rows: IntArray, threads: int) -> CostBatch:
     """The costs of rows on one machine, or each on its own."""
-    kernel, no_details = load_kernels(KERNEL), np.empty((0, len(COUNTS)), dtype=np.int64)
+    kernel = load_kernels(KERNEL)
 
-    def price_share(start: int, stop: int, *columns: object) -> None:
-        kernel.price_rows(params, constants, rows, start, stop, no_details, *columns)
+    def price_share(share: tuple[int, int], costs: CostColumns) -> None:
+        kernel.price_rows(problems, energies, rows, share, NO_DETAILS, costs)
 
     return price_by_kernel(price_share, len(rows), threads)

@@ -1,220 +1,175 @@
-"""Cycles of the outer steps: each as long as its inner steps or the DRAM link takes, whichever is longer."""
+"""Cycles of the outer steps: each as long as its inner steps or the DRAM link takes, whichever is longer.
+
+This is `outer(i)` of docs/loopnest.md, section 5, for every kind of outer step once.
+"""
 
 from __future__ import annotations
 
-from dse.models.loopnest.contents import (
-    ALL_LOOPS,
-    BUSY,
-    COUNT,
-    FIRST,
-    GROUPS,
-    IN_KEPT,
-    IN_NEW,
-    KINDS,
-    L2_IN,
-    L2_IN_KEPT,
-    L2_LEFT,
-    L2_OUT,
-    L2_STAY,
-    L2_W,
-    L2_W_KEPT,
-    OUT_LEFT,
-    OUT_NEW,
-    OUT_STAY,
-    W_KEPT,
-    W_NEW,
-    WORKING,
-    copy,
-    reset,
-    times_back,
-    times_next,
-    times_stay,
-)
-from dse.models.loopnest.extents import (
-    INTERIOR,
-    LAST,
-    OUTER_STEPS,
-    UNIFORM,
-)
-from dse.models.loopnest.params import (
-    DEPTHWISE,
-    FILTER,
-    LANES,
-    LATENCY,
-    LINK_INPUT,
-    LINK_OUTPUT,
-    LINK_WEIGHTS,
-    NOC,
-    OF_INPUT,
-    OF_OUTPUT,
-    OF_WEIGHTS,
-    OFFCHIP,
-)
-from dse.models.loopnest.timing import (
-    AT_START,
-    COMPUTE,
-    FURTHER,
-    KNOWN,
-    cycles_of,
-    time_inside,
-)
+from dse.models.loopnest.contents import make_empty, multiply_back, multiply_next, multiply_stay
+from dse.models.loopnest.records import ADVANCING, ALL_LOOPS, DIMS, INTERIOR, LAST, OuterStep
+from dse.models.loopnest.timing import cycles_of, time_inside
 from dse.models.loopnest.traffic import C
 from dse.support.compiling import inlined, subroutine
 
-# Sums over the outer steps.
-STEADY, WAITING, COMPUTING = range(3)
-
 
 @subroutine
-def time_outside(tables, runs, orders, params, groups, inside, outer, active, times, sums):
-    """Cycles of all outer steps into `sums`.
+def time_outside(work, problem):
+    """The sum over outer steps but the last of outer(i), and time(last), into `totals` (section 5).
 
-    `outer` holds a row of the loops inside for each level, one of all loops, one to work in and the groups.
     Times of kinds that are known are taken as they are.
     """
-    reduced = params[DEPTHWISE] == 0
-    sums[STEADY] = sums[WAITING] = sums[COMPUTING] = 0
-    reset(outer, ALL_LOOPS)
-    for dim in range(4):
-        if tables[dim, OUTER_STEPS] == 1:
-            times_stay(outer, ALL_LOOPS, tables, dim, reduced, LAST)
-            outer[ALL_LOOPS, KINDS] |= 1 << dim
-    levels = 0
-    for level in range(4):
-        if tables[orders[0, level], OUTER_STEPS] > 1:
-            active[0, levels] = orders[0, level]
-            levels += 1
-    for level in range(levels - 1, -1, -1):
-        copy(outer, ALL_LOOPS, level)
-        dim = active[0, level]
-        times_back(outer, ALL_LOOPS, tables, dim, reduced)
-        outer[ALL_LOOPS, KINDS] |= 1 << dim
-    reset(outer, GROUPS)
-    count, everywhere = outer[GROUPS, COUNT], outer[ALL_LOOPS, KINDS]
+    reduced, totals = problem.layer.depthwise == 0, work.totals
+    totals.steady = totals.waiting = totals.computing = 0
+    levels = set_loops(work, reduced)
+    everywhere = work.loops[ALL_LOOPS].kinds
+    make_empty(work.outer_groups[0])
+    # One, but no constant: for that numba would compile what is called with it twice.
+    count = work.outer_groups[0].count
     for level in range(levels):
-        dim = active[0, level]
-        interior = tables[dim, OUTER_STEPS] - 1
-        kind = LAST if tables[dim, UNIFORM] == 1 else INTERIOR
-        ahead = interior if kind == LAST else interior - 1
-        for after in range(kind, 2):
+        one = work.dims[work.outer_dims[level]]
+        kind = LAST if one.uniform == 1 else INTERIOR
+        ahead = one.steps - 1 if kind == LAST else one.steps - 2
+        for after in range(kind, LAST + 1):
             if after == kind and ahead == 0:
                 continue
             alike = ahead if after == kind else 1
             # Of the advances over channels, one begins at their very start.
             first = int(after == kind or ahead == 0)
-            step = kind, after, alike, first
-            add_steps(
-                tables, runs, orders, level, step, params, groups, inside, outer, active, count, times, sums
-            )
+            add_steps(work, level, OuterStep(kind, after, alike, first), count, problem)
         if level + 1 < levels:
-            count = spread_outer(tables, dim, reduced, outer, count)
-    know(tables, runs, orders, everywhere, params, groups, inside, active, times)
-    at_start = tables[C, OUTER_STEPS] == 1
-    busiest = cycles_of(params[FILTER] * outer[ALL_LOOPS, BUSY], params[LANES])
-    sums[COMPUTING] += times[everywhere, COMPUTE] + busiest
-    time = times[everywhere, AT_START] if at_start else times[everywhere, FURTHER]
-    sums[STEADY] += cycles_of(time, params[NOC]) + busiest
+            count = split_outer(work, level, reduced, count)
+    time = know_inside(work, everywhere, problem)
+    busiest = cycles_of(problem.layer.taps * work.loops[ALL_LOOPS].busy, problem.machine.lanes)
+    totals.computing += time.compute + busiest
+    words = time.at_start if work.dims[C].steps == 1 else time.further
+    totals.steady += cycles_of(words, problem.machine.noc) + busiest
+
+
+@inlined
+def set_loops(work, reduced):
+    """The dims with several outer steps, outermost first, and the products over the loops inside each.
+
+    Returns how many there are.
+    """
+    all_loops = work.loops[ALL_LOOPS]
+    make_empty(all_loops)
+    for dim in range(DIMS):
+        if work.dims[dim].steps == 1:
+            multiply_stay(all_loops, work.dims[dim], dim, reduced, LAST)
+            all_loops.kinds |= 1 << dim
+    levels = 0
+    for level in range(DIMS):
+        dim = work.orders[0, level]
+        if work.dims[dim].steps > 1:
+            work.outer_dims[levels] = dim
+            levels += 1
+    for level in range(levels - 1, -1, -1):
+        dim = work.outer_dims[level]
+        work.loops[level] = all_loops
+        multiply_back(all_loops, work.dims[dim], dim, reduced)
+        all_loops.kinds |= 1 << dim
+    return levels
 
 
 @inlined
 def forget(times):
     """No time of the inside of an outer step is known."""
-    for kinds in range(16):
-        times[kinds, KNOWN] = 0
+    for kinds in range(2**DIMS):
+        times[kinds].known = 0
 
 
 @inlined
-def know(tables, runs, orders, kinds, params, groups, inside, active, times):
-    """Times the inside of an outer step, once for each combination of kinds."""
-    if times[kinds, KNOWN] == 0:
-        time_inside(tables, runs, orders, kinds, params, groups, inside, active[1], times)
-        times[kinds, KNOWN] = 1
+def know_inside(work, kinds, problem):
+    """The time of the inside of an outer step, found once for each combination of kinds."""
+    time = work.times[kinds]
+    if time.known == 0:
+        time_inside(work, kinds, problem)
+        time.known = 1
+    return time
 
 
 @subroutine
-def add_steps(tables, runs, orders, level, step, params, groups, inside, outer, active, count, times, sums):
-    """Adds equal outer steps, for all groups of the loops outside of the level.
-
-    `step` holds the kinds before and after, how many there are, and whether one is from the dim's start.
-    """
-    before, after, alike, first = step
-    dim, reduced, window = active[0, level], params[DEPTHWISE] == 0, params[FILTER]
-    copy(outer, level, WORKING)
-    times_next(outer, WORKING, tables, dim, reduced, before, after)
-    of_input, of_weights, of_output = params[OF_INPUT], params[OF_WEIGHTS], params[OF_OUTPUT]
-    inactive, outside = tables[C, OUTER_STEPS] == 1, outer[level, KINDS] >> C & 1 == 0
-    for index in range(GROUPS, GROUPS + count):
-        kinds = outer[index, KINDS] | outer[level, KINDS] | before << dim
-        know(tables, runs, orders, kinds, params, groups, inside, active, times)
-        arriving = outer[index, IN_NEW] * outer[WORKING, IN_NEW]
-        arriving -= outer[index, IN_KEPT] * outer[WORKING, IN_KEPT]
-        weights = outer[index, W_NEW] * outer[WORKING, W_NEW] - outer[index, W_KEPT] * outer[WORKING, W_KEPT]
-        stay = outer[index, OUT_STAY] * outer[WORKING, OUT_STAY]
-        sent = outer[index, OUT_LEFT] * outer[WORKING, OUT_LEFT] - stay
-        words = of_input * arriving + of_weights * weights + of_output * sent
-        arriving = outer[index, L2_IN] * outer[WORKING, L2_IN]
-        arriving -= outer[index, L2_IN_KEPT] * outer[WORKING, L2_IN_KEPT]
-        weights = outer[index, L2_W] * outer[WORKING, L2_W]
-        weights -= outer[index, L2_W_KEPT] * outer[WORKING, L2_W_KEPT]
-        l2_stay = outer[index, L2_STAY] * outer[WORKING, L2_STAY]
-        sent = outer[index, L2_LEFT] * outer[WORKING, L2_LEFT] - l2_stay
-        link = params[LINK_INPUT] * arriving + params[LINK_WEIGHTS] * weights + params[LINK_OUTPUT] * sent
-        begun = of_output * (outer[index, OUT_NEW] * outer[WORKING, OUT_NEW] - stay)
-        l2_begun = params[LINK_OUTPUT] * (outer[index, L2_OUT] * outer[WORKING, L2_OUT] - l2_stay)
-        busiest = cycles_of(window * outer[index, BUSY] * outer[WORKING, BUSY], params[LANES])
-        if not reduced or inactive:
-            occurs = alike * outer[index, COUNT]
-            add_time(times, kinds, AT_START, busiest, words, link, occurs, params, sums)
+def add_steps(work, level, step, count, problem):
+    """Adds equal outer steps, for all groups of the loops outside of the level (sections 4 and 5)."""
+    layer, dim, loop, moved = problem.layer, work.outer_dims[level], work.loops[level], work.loops[ADVANCING]
+    of, link, reduced = layer.of, layer.link, layer.depthwise == 0
+    work.loops[ADVANCING] = loop
+    multiply_next(moved, work.dims[dim], dim, reduced, step)
+    one_channel_step, channels_outside = work.dims[C].steps == 1, loop.kinds >> C & 1 == 0
+    for index in range(count):
+        group = work.outer_groups[index]
+        kinds = group.kinds | loop.kinds | step.before << dim
+        inputs = group.in_new * moved.in_new - group.in_kept * moved.in_kept
+        weights = group.w_new * moved.w_new - group.w_kept * moved.w_kept
+        stay = group.out_stay * moved.out_stay
+        words = (
+            of.input * inputs + of.weights * weights + of.output * (group.out_left * moved.out_left - stay)
+        )
+        begun = of.output * (group.out_new * moved.out_new - stay)
+        inputs = group.l2_in * moved.l2_in - group.l2_in_kept * moved.l2_in_kept
+        weights = group.l2_w * moved.l2_w - group.l2_w_kept * moved.l2_w_kept
+        stay = group.l2_stay * moved.l2_stay
+        linked = link.input * inputs + link.weights * weights
+        linked += link.output * (group.l2_left * moved.l2_left - stay)
+        linked_begun = link.output * (group.l2_out * moved.l2_out - stay)
+        # Sums that begin at the start of the channels come from nowhere; later ones are read back.
+        at_start = further = 0
+        if not reduced or one_channel_step:
+            at_start, begun, linked_begun = step.alike * group.count, 0, 0
         elif dim == C:
-            occurs, words, link = outer[index, COUNT], words + begun, link + l2_begun
-            if first:
-                add_time(times, kinds, AT_START, busiest, words, link, occurs, params, sums)
-            if alike > first:
-                occurs *= alike - first
-                add_time(times, kinds, FURTHER, busiest, words, link, occurs, params, sums)
-        elif outside:
-            occurs, at_start = outer[index, COUNT], outer[index, FIRST]
-            if at_start > 0:
-                add_time(times, kinds, AT_START, busiest, words, link, alike * at_start, params, sums)
-            if occurs > at_start:
-                words, link, occurs = words + begun, link + l2_begun, alike * (occurs - at_start)
-                add_time(times, kinds, FURTHER, busiest, words, link, occurs, params, sums)
+            at_start, further = step.first * group.count, (step.alike - step.first) * group.count
+            words, linked, begun, linked_begun = words + begun, linked + linked_begun, 0, 0
+        elif channels_outside:
+            at_start, further = step.alike * group.first, step.alike * (group.count - group.first)
         else:
-            occurs = alike * outer[index, COUNT]
-            add_time(times, kinds, FURTHER, busiest, words, link, occurs, params, sums)
+            further, begun, linked_begun = step.alike * group.count, 0, 0
+        time = know_inside(work, kinds, problem)
+        ends = time.compute, cycles_of(layer.taps * group.busy * moved.busy, problem.machine.lanes)
+        if at_start > 0:
+            add_time(work.totals, time.at_start, ends, words, linked, at_start, problem.machine)
+        if further > 0:
+            words, linked = words + begun, linked + linked_begun
+            add_time(work.totals, time.further, ends, words, linked, further, problem.machine)
 
 
 @inlined
-def add_time(times, kinds, which, busiest, words, link, occurs, params, sums):
-    """Adds outer steps whose last transition moves these words over the NoC and the DRAM link."""
-    time = times[kinds, which] + max(busiest * params[NOC], words)
-    cycles = cycles_of(time, params[NOC]) + params[LATENCY]
+def add_time(totals, inside, computing, words, linked, occurs, machine):
+    """Adds `occurs` outer steps whose last transition moves these words over the NoC and the DRAM link.
+
+    outer(i) of section 5; `inside` is its time but for the last inner step, `computing` the cycles of all
+    inner steps but the last, and of the last.
+    """
+    before, last = computing
+    cycles = cycles_of(inside + max(last * machine.noc, words), machine.noc) + machine.latency
     wait = 0
-    if link > cycles * params[OFFCHIP]:
-        wait = cycles_of(link, params[OFFCHIP]) - cycles
-    sums[STEADY] += occurs * (cycles + wait)
-    sums[WAITING] += occurs * wait
-    sums[COMPUTING] += occurs * (times[kinds, COMPUTE] + busiest)
+    if linked > cycles * machine.offchip:
+        wait = cycles_of(linked, machine.offchip) - cycles
+    totals.steady += occurs * (cycles + wait)
+    totals.waiting += occurs * wait
+    totals.computing += occurs * (before + last)
 
 
 @subroutine
-def spread_outer(tables, dim, reduced, outer, count):
-    """Splits the groups by the kinds of the dim's outer steps; returns how many there are then."""
-    steps, uniform = tables[dim, OUTER_STEPS], tables[dim, UNIFORM] == 1
-    for at in range(GROUPS, GROUPS + count):
-        if not uniform:
-            copy(outer, at, at + count)
-            place(tables, dim, reduced, LAST, 1, outer, at + count)
-            if dim == C:
-                outer[at + count, FIRST] = 0
-        place(tables, dim, reduced, LAST if uniform else INTERIOR, steps if uniform else steps - 1, outer, at)
-    return count if uniform else 2 * count
+def split_outer(work, level, reduced, count):
+    """Splits the groups by the kinds of outer steps of a level, now outside; returns how many there are."""
+    dim, groups = work.outer_dims[level], work.outer_groups
+    one = work.dims[dim]
+    for at in range(count):
+        if one.uniform == 1:
+            place(groups[at], one, dim, reduced, LAST, one.steps)
+            continue
+        groups[count + at] = groups[at]
+        place(groups[count + at], one, dim, reduced, LAST, 1)
+        if dim == C:
+            groups[count + at].first = 0
+        place(groups[at], one, dim, reduced, INTERIOR, one.steps - 1)
+    return count if one.uniform == 1 else 2 * count
 
 
 @inlined
-def place(tables, dim, reduced, kind, length, outer, row):
+def place(group, one, dim, reduced, kind, length):
     """Multiplies a group by `length` outer steps of a kind, of which one is the dim's first."""
-    times_stay(outer, row, tables, dim, reduced, kind)
-    outer[row, COUNT] *= length
-    outer[row, FIRST] *= length if dim != C else 1
-    outer[row, KINDS] |= kind << dim
+    multiply_stay(group, one, dim, reduced, kind)
+    group.count *= length
+    group.first *= length if dim != C else 1
+    group.kinds |= kind << dim

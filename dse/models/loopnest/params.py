@@ -1,4 +1,4 @@
-"""What the kernel knows of a layer on a machine: integers and constants, and where each of them stands."""
+"""What the kernel knows of a layer on a machine, as records of integers and of energies."""
 
 from __future__ import annotations
 
@@ -10,21 +10,40 @@ from dse.core.reasons import Reason
 from dse.domains.clustered.accelerator import Accelerator, figure_column
 from dse.models.loopnest.constants import Constants
 from dse.models.loopnest.units import in_units, l1_a_mac, of_tensors, over_link
-from dse.support.arrays import FloatArray, IntArray
+from dse.support.arrays import INT, IntArray, RecordArray, floats, integers
 
-# SIZES begins the four dims' sizes, FILTER_ROWS the filter's two; PITCHES, OVERLAPS, FIRST_REAL and END_REAL
-# begin two figures each, of Y and X (docs, section 3). NOC and OFFCHIP are words a cycle, FILTER is R x S.
-REASON, DEPTHWISE, SIZES, FILTER_ROWS = 0, 1, 2, 6
-PITCHES, OVERLAPS, FIRST_REAL, END_REAL = 8, 10, 12, 14
-PES, NOC, OFFCHIP, LATENCY, LANES, FILTER, LAYER_MACS = range(16, 23)
 # What an input, the weights of a pair of channels and an output take: elements or bits.
-OF_INPUT, OF_WEIGHTS, OF_OUTPUT = range(23, 26)
-# The same of what has a tile in L2 and crosses the DRAM link: 0 of what stays in L2 whole.
-LINK_INPUT, LINK_WEIGHTS, LINK_OUTPUT = range(26, 29)
-PARAMS = 29
-# Of the constants: energies of one access in pJ, MACs among them; the layer's MACs, GHz, leakage in mW, mm2;
-# what a MAC takes of its L1.
-MAC_PJ, L1_PJ, NOC_PJ, L2_PJ, DRAM_PJ, MACS, GHZ, LEAKAGE, AREA, L1_A_MAC = range(10)
+TENSORS = np.dtype(integers("input weights output"))
+LAYER = np.dtype(
+    [
+        # K, C, Y and X; R and S; input rows and columns from one output to the next, those that neighbours
+        # share, and the first and end of those that are real (docs/loopnest.md, section 3).
+        ("depthwise", INT),
+        ("sizes", INT, (4,)),
+        ("filter", INT, (2,)),
+        ("pitches", INT, (2,)),
+        ("overlaps", INT, (2,)),
+        ("first_real", INT, (2,)),
+        ("end_real", INT, (2,)),
+        # R x S, and all MACs.
+        *integers("taps macs"),
+        # In L1s and over the NoC; in L2's tiles and on the DRAM link: 0 of what stays in L2 whole.
+        ("of", TENSORS),
+        ("link", TENSORS),
+    ]
+)
+# The NoC and the link in words a cycle.
+MACHINE = np.dtype(integers("pes noc offchip latency lanes"))
+PROBLEM = np.dtype([("reason", INT), ("layer", LAYER), ("machine", MACHINE)])
+# Energies of an access in pJ; what a MAC takes of its L1; the layer's MACs.
+ENERGIES = np.dtype(floats("mac_pj l1_pj noc_pj l2_pj dram_pj l1_a_mac macs ghz leakage_mw area_mm2"))
+
+# A PROBLEM as a row of integers: where each of them stands, or the first of several.
+REASON, DEPTHWISE, SIZES = 0, 1, 2
+PITCHES, OVERLAPS, FIRST_REAL, END_REAL = 8, 10, 12, 14
+FILTER, LAYER_MACS = 16, 17
+OF_INPUT, OF_WEIGHTS, OF_OUTPUT, LINK_INPUT, LINK_WEIGHTS, LINK_OUTPUT = range(18, 24)
+PES, NOC, OFFCHIP, LATENCY, LANES = range(24, 29)
 
 LARGEST = 2**62
 """No count of a layer that is priced exceeds it."""
@@ -32,28 +51,32 @@ LARGEST = 2**62
 
 def machine_params(
     layer: Layer, accelerator: Accelerator, constants: Constants
-) -> tuple[IntArray, FloatArray]:
-    """What the kernel needs of a layer on an accelerator: integers (1, 29) and floats (1, 10)."""
-    rows, columns = (_axis(*axis) for axis in zip(layer.output, layer.reads, strict=True))
-    params = np.zeros((1, PARAMS), dtype=np.int64)
-    params[0, DEPTHWISE] = layer.type == "DSCONV"
-    params[0, SIZES:PITCHES] = [*(layer.loops[dim] for dim in "KCYX"), layer.R, layer.S]
-    params[0, PITCHES:PES] = [value for pair in zip(rows, columns, strict=True) for value in pair]
-    params[0, FILTER], params[0, LAYER_MACS] = layer.R * layer.S, min(layer.macs, LARGEST)
-    params[0, OF_INPUT:LINK_INPUT] = of_tensors(layer, accelerator)
-    params[0, LINK_INPUT:PARAMS] = over_link(layer, accelerator)
+) -> tuple[RecordArray, RecordArray]:
+    """What the kernel needs of a layer on an accelerator: a PROBLEM and its ENERGIES, one of each."""
+    problems, energies = np.zeros(1, PROBLEM), np.zeros(1, ENERGIES)
+    of = problems["layer"]
+    of["depthwise"], of["filter"] = layer.type == "DSCONV", (layer.R, layer.S)
+    of["sizes"] = [layer.loops[dim] for dim in "KCYX"]
+    axes = [_axis(*axis) for axis in zip(layer.output, layer.reads, strict=True)]
+    for name, pair in zip(
+        ("pitches", "overlaps", "first_real", "end_real"), zip(*axes, strict=True), strict=True
+    ):
+        of[name] = pair
+    of["taps"], of["macs"] = layer.R * layer.S, min(layer.macs, LARGEST)
+    of["of"], of["link"] = of_tensors(layer, accelerator), over_link(layer, accelerator)
     per = in_units(constants, accelerator)
-    energies = (per.mac_pj, per.l1_pj, per.noc_pj, per.l2_pj, per.dram_pj)
-    floats = np.array([[*energies, layer.macs, 0.0, 0.0, 0.0, l1_a_mac(accelerator)]])
-    return on_machines(params, floats, layer, np.array([accelerator.machine_row]), per)
+    for name in ("mac_pj", "l1_pj", "noc_pj", "l2_pj", "dram_pj"):
+        energies[name] = getattr(per, name)
+    energies["l1_a_mac"], energies["macs"] = l1_a_mac(accelerator), layer.macs
+    return on_machines(problems, energies, layer, np.array([accelerator.machine_row]), per)
 
 
 def on_machines(
-    params: IntArray, floats: FloatArray, layer: Layer, machines: IntArray, constants: Constants
-) -> tuple[IntArray, FloatArray]:
-    """The params and constants of a layer, a row of each, on the machines (n, figures): a row for each.
+    problems: RecordArray, energies: RecordArray, layer: Layer, machines: IntArray, constants: Constants
+) -> tuple[RecordArray, RecordArray]:
+    """The records of a layer, one of each, on the machines (n, figures): n of each.
 
-    The machines count what the one does that the row is of, and so do the constants (`in_units`).
+    The machines count what the one does that the record is of, and so do the constants (`in_units`).
     """
     pes, l1_size, l2_size, noc_bandwidth, offchip_bandwidth, latency, lanes, _ = machines.T
     outputs = layer.output[0] * layer.output[1]
@@ -61,25 +84,27 @@ def on_machines(
     most = layer.K * (layer.C * layer.R * layer.S + 2 * outputs) + layer.C * (
         outputs * layer.R * layer.S + 2 * outputs
     )
-    widest = int(
-        max(params[0, OF_INPUT], params[0, OF_OUTPUT], -(-params[0, OF_WEIGHTS] // params[0, FILTER]))
-    )
+    inputs, weights, sums = problems["layer"]["of"][0].tolist()
+    widest = max(inputs, sums, -(-weights // (layer.R * layer.S)))
     most *= widest
     words = min(most, LARGEST)
-    params, floats = (
-        np.repeat(params[:1], len(machines), axis=0),
-        np.repeat(floats[:1], len(machines), axis=0),
-    )
-    params[:, PES], params[:, LATENCY], params[:, LANES] = pes, latency, lanes
+    problems, energies = np.repeat(problems, len(machines)), np.repeat(energies, len(machines))
+    machine = problems["machine"]
     noc, offchip = np.minimum(noc_bandwidth, words), np.minimum(offchip_bandwidth, words)
-    params[:, NOC], params[:, OFFCHIP] = noc, offchip
+    machine["pes"], machine["noc"], machine["offchip"] = pes, noc, offchip
+    machine["latency"], machine["lanes"] = latency, lanes
     fastest = np.maximum(np.maximum(noc, offchip), latency + 8)
     too_large = fastest > LARGEST // (8 * layer.macs * widest + most)
-    params[:, REASON] = np.where(too_large, Reason.OUT_OF_RANGE, Reason.FEASIBLE)
-    floats[:, GHZ] = figure_column(machines, "clock_ghz")
-    floats[:, AREA] = constants.area_of(pes, lanes, l1_size, l2_size)
-    floats[:, LEAKAGE] = floats[:, AREA] * constants.leakage_mw_per_mm2
-    return params, floats
+    problems["reason"] = np.where(too_large, Reason.OUT_OF_RANGE, Reason.FEASIBLE)
+    energies["ghz"] = figure_column(machines, "clock_ghz")
+    energies["area_mm2"] = constants.area_of(pes, lanes, l1_size, l2_size)
+    energies["leakage_mw"] = energies["area_mm2"] * constants.leakage_mw_per_mm2
+    return problems, energies
+
+
+def as_integers(problems: RecordArray) -> IntArray:
+    """Each PROBLEM as a row of integers, which the kernels of bounds take: (n, 29)."""
+    return problems.view(INT).reshape(len(problems), -1)
 
 
 def _axis(outputs: int, reads: Reads) -> tuple[int, int, int, int]:

@@ -2,109 +2,76 @@
 
 A tensor's transfers are what all steps need, less what stays from one step to the next. Both are products of
 sums over single dims: along a dim that is outside the loop that advances, nothing changes; inside, the dim
-goes back from its last step to its first (docs, section 4).
+goes back from its last step to its first (docs/loopnest.md, section 4).
 """
 
 from __future__ import annotations
 
-from dse.models.loopnest.extents import (
-    ALL_PIECES,
-    ALL_STEPS,
-    BACK_KEPT,
-    BACK_STAY,
-    BACK_WINDOW,
-    FIRST_PIECES,
-    INTERIOR,
-    KEPT,
-    KIND_COLUMNS,
-    LAST,
-    LAST_OVERLAP,
-    NEXT_OVERLAP,
-    OUTER_STEPS,
-    OVERLAP,
-    PIECES,
-    PITCH,
-    SPAN,
-    STAY,
-    STEP_OVERLAP,
-    UNIFORM,
-    WINDOW_KEPT,
-    first_kind,
-    floor_divide,
-    positive,
-)
+from dse.models.loopnest.extents import first_kind, floor_divide, positive
+from dse.models.loopnest.records import INTERIOR, LAST, Fill, Sums
 from dse.support.compiling import inlined, subroutine
 
 K, C, Y, X = range(4)
 # What is summed along a dim: indices, input rows or columns, one for every step (a tensor that does not
 # depend on the dim, as L2 sees it) or one for every PE (as the PEs see it), and outputs.
 INDICES, WINDOWS, STEPS_ONLY, PES_ONLY, OUTPUTS = range(5)
-SUM_KINDS = 5
-# The sums: over all steps, and what stays as the inner loop advances and goes back, and the outer one.
-ALL, INNER_NEXT, INNER_BACK, OUTER_NEXT, OUTER_BACK = range(5)
-SUM_COLUMNS = 5
 
 
 @inlined
-def over_kinds(tables, dim, column):
-    """The sum of a column over all outer steps."""
-    last = tables[dim, LAST * KIND_COLUMNS + column]
-    if tables[dim, UNIFORM] == 1:
-        return tables[dim, OUTER_STEPS] * last
-    return (tables[dim, OUTER_STEPS] - 1) * tables[dim, INTERIOR * KIND_COLUMNS + column] + last
+def over_kinds(one, in_last, in_interior):
+    """The sum over all outer steps of what each has: the last one, and those before it."""
+    return one.steps * in_last if one.uniform == 1 else (one.steps - 1) * in_interior + in_last
 
 
 @inlined
-def set_sums(sums, dim, kind, everything, inner_next, inner_back, outer_next, outer_back):
+def set_sums(sums, values):
     """Writes one dim's sums of one kind."""
-    sums[dim, kind, ALL] = everything
-    sums[dim, kind, INNER_NEXT], sums[dim, kind, INNER_BACK] = inner_next, inner_back
-    sums[dim, kind, OUTER_NEXT], sums[dim, kind, OUTER_BACK] = outer_next, outer_back
+    sums.everything = values.everything
+    sums.inner_next, sums.inner_back = values.inner_next, values.inner_back
+    sums.outer_next, sums.outer_back = values.outer_next, values.outer_back
 
 
 @subroutine
-def add_up(tables, sums, size, dim):
-    """All sums of one dim into `sums` (4, SUM_KINDS, SUM_COLUMNS)."""
-    outer_steps, steps = tables[dim, OUTER_STEPS], tables[dim, ALL_STEPS]
-    pieces, at_start = tables[dim, ALL_PIECES], tables[dim, FIRST_PIECES]
+def add_up(one, dim):
+    """All sums of a dim that is measured: the five of section 4, of each kind."""
+    outer_steps, steps, size = one.steps, one.all_steps, one.size
+    pieces, at_start = one.all_pieces, one.first_pieces
+    last, interior = one.kinds[LAST], one.kinds[INTERIOR]
     if dim <= C:
-        set_sums(sums, dim, INDICES, size, 0, over_kinds(tables, dim, KEPT), 0, tables[dim, BACK_KEPT])
+        # Pieces of different steps are disjoint: nothing stays as a loop advances.
+        kept = over_kinds(one, last.kept, interior.kept)
+        set_sums(one.sums[INDICES], Sums(size, 0, kept, 0, one.back_kept))
     if dim >= Y:
         moved_on = 0
         if outer_steps > 1:
-            moved_on = (outer_steps - 2) * tables[dim, NEXT_OVERLAP] + tables[dim, LAST_OVERLAP]
-        set_sums(
-            sums,
-            dim,
-            WINDOWS,
-            size * tables[dim, PITCH] + pieces * tables[dim, OVERLAP],
-            (pieces - at_start) * tables[dim, STEP_OVERLAP],
-            over_kinds(tables, dim, WINDOW_KEPT),
-            moved_on,
-            tables[dim, BACK_WINDOW],
-        )
-    set_sums(sums, dim, STEPS_ONLY, steps, steps - outer_steps, outer_steps, outer_steps - 1, 1)
-    begin = tables[dim, first_kind(tables, dim) * KIND_COLUMNS + PIECES]
-    set_sums(sums, dim, PES_ONLY, pieces, pieces - at_start, at_start, at_start - begin, begin)
-    set_sums(sums, dim, OUTPUTS, size, 0, over_kinds(tables, dim, STAY), 0, tables[dim, BACK_STAY])
+            moved_on = (outer_steps - 2) * one.next_overlap + one.last_overlap
+        everything = size * one.pitch + pieces * one.overlap
+        kept = over_kinds(one, last.window_kept, interior.window_kept)
+        inner_next = (pieces - at_start) * one.step_overlap
+        set_sums(one.sums[WINDOWS], Sums(everything, inner_next, kept, moved_on, one.back_window))
+    set_sums(one.sums[STEPS_ONLY], Sums(steps, steps - outer_steps, outer_steps, outer_steps - 1, 1))
+    begin = one.kinds[first_kind(one)].pieces
+    set_sums(one.sums[PES_ONLY], Sums(pieces, pieces - at_start, at_start, at_start - begin, begin))
+    stay = over_kinds(one, last.stay, interior.stay)
+    set_sums(one.sums[OUTPUTS], Sums(size, 0, stay, 0, one.back_stay))
 
 
 @inlined
-def new_words(sums, kinds, orders):
-    """Words of one tensor that enter L1s: the product over `kinds`, one a dim, less what stays."""
+def new_words(work):
+    """Words of one tensor that enter L1s: the product over the `chosen` sums, one a dim, less what stays."""
     everything, stay, inside = 1, 0, 1
     for level in range(3, -1, -1):
-        dim = orders[1, level]
-        kind = kinds[dim]
-        stay = sums[dim, kind, INNER_NEXT] * inside + sums[dim, kind, ALL] * stay
-        inside *= sums[dim, kind, INNER_BACK]
-        everything *= sums[dim, kind, ALL]
+        dim = work.orders[1, level]
+        sums = work.dims[dim].sums[work.chosen[dim]]
+        stay = sums.inner_next * inside + sums.everything * stay
+        inside *= sums.inner_back
+        everything *= sums.everything
     outside, inside = 0, 1
     for level in range(3, -1, -1):
-        dim = orders[0, level]
-        kind = kinds[dim]
-        outside = sums[dim, kind, OUTER_NEXT] * inside + sums[dim, kind, INNER_BACK] * outside
-        inside *= sums[dim, kind, OUTER_BACK]
+        dim = work.orders[0, level]
+        sums = work.dims[dim].sums[work.chosen[dim]]
+        outside = sums.outer_next * inside + sums.inner_back * outside
+        inside *= sums.outer_back
     return everything - stay - outside
 
 
@@ -120,16 +87,16 @@ def below(bound, count, pitch, length):
 
 
 @subroutine
-def real_windows(tables, dim, size, first, end):
+def real_windows(one, first, end):
     """Real rows or columns of all outer steps, those that stay as they advance, and as they go back.
 
     The real ones are those from `first` to `end` of the padded ones, of which all unused are left out.
     """
-    outer_steps, pitch, overlap = tables[dim, OUTER_STEPS], tables[dim, PITCH], tables[dim, OVERLAP]
-    total = size * pitch + overlap
+    outer_steps, pitch, overlap = one.steps, one.pitch, one.overlap
     if outer_steps == 1:
         return end - first, 0, end - first
-    stride = tables[dim, SPAN] * pitch
+    total = one.size * pitch + overlap
+    stride = one.span * pitch
     last = (outer_steps - 1) * stride
     if first == 0 and end == total:
         back = positive(stride + overlap - last)
@@ -143,20 +110,24 @@ def real_windows(tables, dim, size, first, end):
 
 
 @inlined
-def new_in_l2(fills, tensor, orders):
-    """Words of one tensor that enter L2; `fills` (3, 4, 3) holds
-    all steps, what stays as loops advance, and as they go back, by tensor and dim.
-    """
+def new_in_l2(fills, order):
+    """Words of one tensor that enter L2: all that outer steps need, less what stays (section 4)."""
     everything, stay, inside = 1, 0, 1
     for level in range(3, -1, -1):
-        dim = orders[0, level]
-        stay = fills[tensor, dim, 1] * inside + fills[tensor, dim, 0] * stay
-        inside *= fills[tensor, dim, 2]
-        everything *= fills[tensor, dim, 0]
+        fill = fills[order[level]]
+        stay = fill.advance * inside + fill.everything * stay
+        inside *= fill.back
+        everything *= fill.everything
     return everything - stay
 
 
 @inlined
-def set_fill(fills, tensor, dim, everything, advance, back):
-    """Writes one dim's entries of `fills`."""
-    fills[tensor, dim, 0], fills[tensor, dim, 1], fills[tensor, dim, 2] = everything, advance, back
+def set_fill(fill, values):
+    """Writes what one dim contributes to a tensor in L2."""
+    fill.everything, fill.advance, fill.back = values.everything, values.advance, values.back
+
+
+@inlined
+def fill_of_steps(steps):
+    """What a dim contributes to a tensor that does not depend on it: one a step."""
+    return Fill(steps, steps - 1, 1)

@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from dse.core.cost_model import Detail
-from dse.core.figures import CostBatch
+from dse.core.figures import CostBatch, CostColumns
 from dse.core.layer import DIMS, TENSORS, TYPES, Layer
 from dse.domains.clustered.accelerator import MACHINE_FIGURES, Accelerator
 from dse.domains.clustered.area import environment_area
@@ -110,8 +110,8 @@ def price_cases(
     """See `Maestro.price_cases`; one row of `layers` or `hardware` serves all mappings."""
     kernel = load_kernels("dse.models.maestro.kernel")
 
-    def price_share(start: int, stop: int, *columns: object) -> None:
-        if kernel.price_rows(layers, hardware, rows, wrap, start, stop, *columns):
-            kernel.price_left(layers, hardware, rows, wrap, start, stop, *columns)
+    def price_share(share: tuple[int, int], costs: CostColumns) -> None:
+        if kernel.price_rows(layers, hardware, rows, wrap, share, costs):
+            kernel.price_left(layers, hardware, rows, wrap, share, costs)
 
     return price_by_kernel(price_share, len(rows), threads)

@@ -82,43 +82,56 @@ def may_overflow(layer, latency):
 
 
 @inlined
-def write_figures(layer, machine, result, wrap, counts, figures, i):
-    """Writes row i of the outputs from the counts of a priced mapping (steps 6.1, 6.2 and 6.3 of
-    `reference`)."""
+def write_figures(layer, machine, result, wrap, costs, i):
+    """Writes the costs of row i from the counts of its mapping (steps 6.1, 6.2 and 6.3 of `reference`)."""
     if wrap:
         result[2], result[3] = wrap32(result[2]), wrap32(result[3])
-    for index in range(4):
-        counts[index, i] = result[index]
+    costs.valid[i], costs.reason[i] = True, FEASIBLE
+    costs.cycles[i], costs.macs[i], costs.l1_size[i], costs.l2_size[i] = (
+        result[0],
+        result[1],
+        result[2],
+        result[3],
+    )
     inputs = layer[2] * layer[3] * layer[4]
     weights = layer[2] * layer[5] * layer[6] * (1 if layer[0] == 1 else layer[1])
     energy = result[4] * 18.61 + inputs * 18.61 + result[5] * 18.61 + weights * 18.61 + result[6] * 18.61
-    figures[0, i] = 0.00023 * energy
+    costs.energy_nj[i] = 0.00023 * energy
     pes, lanes, bandwidth = float(machine[0]), float(machine[4]), float(machine[1])
     l1, l2 = result[2] if result[2] != 0 else 1, result[3] if result[3] != 0 else 1
     bus, gates = 14.662 * pes + 28.895, 1.2886 * (pes * pes) + 5.5814 * pes - 23.711
-    figures[1, i] = (
+    costs.power[i] = (
         pes * (1.2223 * lanes + 0.00345 * l1)
         + 0.00345 * l2
         + (0.8 * bus / 1000 * bandwidth + max(0.34 * gates / 1000, 0.34))
     )
-    figures[2, i] = (
+    costs.area[i] = (
         pes * (283 * lanes + 0.104 * l1)
         + 0.104 * l2
         + (101.7938 * bus * bandwidth + max(395.473 * gates, 395.473))
     )
 
 
-@kernel
-def price_rows(layers, hardware, rows, wrap, start, stop, counts, figures, reasons):
-    """Prices the regular rows from `start` to `stop`; returns how many others it has marked LEFT.
+@inlined
+def refuse(costs, i, reason):
+    """Row i is not priced, for a reason."""
+    costs.valid[i], costs.reason[i] = False, reason
+    costs.cycles[i] = costs.macs[i] = costs.l1_size[i] = costs.l2_size[i] = 0
+    costs.energy_nj[i] = costs.power[i] = costs.area[i] = 0.0
 
-    `layers` (n or 1, 9) and `hardware` (n or 1, 5) are as in `price_cases`. Fills `counts` (4, n): cycles,
-    MACs, L1 and L2 need; `figures` (3, n): energy in nJ, power, area; and `reasons` (n).
-    With `wrap`, buffer needs beyond 31 bits wrap, as MAESTRO prints them.
+
+@kernel
+def price_rows(layers, hardware, rows, wrap, share, costs):
+    """Prices the regular rows from the first of `share` to before its second; returns how many others it has
+    marked LEFT.
+
+    `layers` (n or 1, 9) and `hardware` (n or 1, 5) are as in `price_cases`. With `wrap`, buffer needs beyond
+    31 bits wrap, as MAESTRO prints them.
     """
     work = np.empty((WORK_ROWS, MAX_GROUPS), dtype=np.int64)
     result = np.empty(7, dtype=np.int64)
     left = 0
+    start, stop = share
     for i in range(start, stop):
         layer = layers[i if len(layers) > 1 else 0]
         machine = hardware[i if len(hardware) > 1 else 0]
@@ -130,20 +143,16 @@ def price_rows(layers, hardware, rows, wrap, start, stop, counts, figures, reaso
                 limits = machine[0], machine[1], machine[2], machine[3], machine[4]
                 if price_regular(layer, limits, row, work, result):
                     reason = FEASIBLE
-        reasons[i] = reason
         if reason == FEASIBLE:
-            write_figures(layer, machine, result, wrap, counts, figures, i)
+            write_figures(layer, machine, result, wrap, costs, i)
         else:
-            for index in range(len(counts)):
-                counts[index, i] = 0
-            for index in range(len(figures)):
-                figures[index, i] = 0.0
+            refuse(costs, i, reason)
             left += int(reason == LEFT)
     return left
 
 
 @kernel
-def price_left(layers, hardware, rows, wrap, start, stop, counts, figures, reasons):
+def price_left(layers, hardware, rows, wrap, share, costs):
     """Prices the rows that `price_rows` has marked LEFT, by the complete walk.
 
     A kernel of its own, because few need it and it takes long to compile.
@@ -153,12 +162,15 @@ def price_left(layers, hardware, rows, wrap, start, stop, counts, figures, reaso
     orders = np.empty((2, 6), dtype=np.int64)
     runs = np.empty((64, 3), dtype=np.int64)
     result = np.empty(10, dtype=np.int64)
+    start, stop = share
     for i in range(start, stop):
-        if reasons[i] != LEFT:
+        if costs.reason[i] != LEFT:
             continue
         layer = layers[i if len(layers) > 1 else 0]
         machine = hardware[i if len(hardware) > 1 else 0]
         limits = machine[0], machine[1], machine[2], machine[3], machine[4]
-        reasons[i] = price_any(layer, limits, rows[i], tables, params, orders, runs, result)
-        if reasons[i] == FEASIBLE:
-            write_figures(layer, machine, result, wrap, counts, figures, i)
+        reason = price_any(layer, limits, rows[i], tables, params, orders, runs, result)
+        if reason == FEASIBLE:
+            write_figures(layer, machine, result, wrap, costs, i)
+        else:
+            refuse(costs, i, reason)

@@ -42,8 +42,6 @@ from dse.support.compiling import inlined, subroutine
 from dse.support.numerics.losses import loss_value
 
 K, C, Y, X = range(4)
-# Of the constants: the clock, and what a MAC takes of its L1.
-HERTZ, L1_A_MAC = 5, 6
 LEAST_CYCLES, LINK_CYCLES, ENDS, STEADY_CYCLES, AT_LAST = 2, 3, 4, 5, 6
 
 value_of = inlined(loss_value)
@@ -52,9 +50,8 @@ value_of = inlined(loss_value)
 @subroutine
 def loss_of(known, cycles, to_pes, at_l2, at_dram):
     """The loss, by the model's own operations in their order."""
-    macs, per_mac = float(known.params[LAYER_MACS]), known.constants[L1_A_MAC]
-    energy = accesses_pj(known.constants, macs, per_mac, to_pes, at_l2, at_dram) * 1e-3
-    return value_of(known.terms, (cycles / known.constants[HERTZ], energy))
+    energy = accesses_pj(known.energies, float(known.params[LAYER_MACS]), to_pes, at_l2, at_dram) * 1e-3
+    return value_of(known.terms, (cycles / known.energies.hertz, energy))
 
 
 @subroutine

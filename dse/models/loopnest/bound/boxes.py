@@ -46,7 +46,6 @@ from dse.domains.clustered.proof.choices import (
     tile_chains,
 )
 from dse.domains.clustered.proof.descent import tie_breaks
-from dse.models.loopnest.bound.box import HERTZ, L1_A_MAC
 from dse.models.loopnest.bound.dividing import SMALL, SMALL_PERFECT, Cuts, divided
 from dse.models.loopnest.bound.fitting import DOWN, LEAST, LOW, RANK, UP
 from dse.models.loopnest.bound.pairs import NONE, Pairs
@@ -54,8 +53,8 @@ from dse.models.loopnest.bound.records import (
     FIGURE_COLUMNS,
     Known,
     Scratch,
-    constants_of,
     distinct_orders,
+    energies_of,
     make_scratch,
 )
 from dse.models.loopnest.params import (
@@ -72,6 +71,7 @@ from dse.models.loopnest.params import (
     PES,
     PITCHES,
     SIZES,
+    as_integers,
     machine_params,
 )
 from dse.models.loopnest.totals import accesses_pj
@@ -123,8 +123,8 @@ class LoopNestBoxes:
     @cached_property
     def _params(self) -> IntArray:
         problem, model = self.problem, cast("LoopNest", self.problem.model)
-        params, _ = machine_params(problem.layer, problem.accelerator, model.constants)
-        return cast("IntArray", params[0])
+        known, _ = machine_params(problem.layer, problem.accelerator, model.constants)
+        return cast("IntArray", as_integers(known)[0])
 
     @cached_property
     def _known(self) -> Known:
@@ -136,7 +136,7 @@ class LoopNestBoxes:
             self._alike,
             bool((terms[:, PLACE] == CYCLES).any()),
             problem.tiles == "factors",
-            constants_of(problem),
+            energies_of(problem),
             terms,
             np.array([distinct_orders(tuple(orders)) for orders in allowed_orders(problem)]),
             ORDER_TABLE,
@@ -289,9 +289,9 @@ class LoopNestBoxes:
         words, link, dram = moved(OF_INPUT, windows), moved(LINK_INPUT, windows), moved(LINK_INPUT, real)
         work = -(-int(params[LAYER_MACS]) // int(params[PES] * params[LANES]))
         cycles = max(work, -(-words // int(params[NOC])), -(-link // int(params[OFFCHIP])))
-        macs, per_mac = float(params[LAYER_MACS]), known.constants[L1_A_MAC]
-        energy = accesses_pj.py_func(known.constants, macs, per_mac, words, words, dram) * 1e-3
-        return float(loss_value(known.terms, (cycles / known.constants[HERTZ], energy)))
+        macs = float(params[LAYER_MACS])
+        energy = accesses_pj.py_func(known.energies, macs, words, words, dram) * 1e-3
+        return float(loss_value(known.terms, (cycles / known.energies.hertz, energy)))
 
     def mapping_of(self, design: IntArray) -> Mapping:
         """The mapping of a row."""

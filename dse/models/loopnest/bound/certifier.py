@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 from dse.core.objective import objective_named
 from dse.core.reasons import Reason
 from dse.domains.clustered.problem import Problem
-from dse.models.loopnest.params import REASON, machine_params
+from dse.models.loopnest.params import machine_params
 from dse.models.loopnest.units import in_units, of_tensors
 from dse.support.errors import InputError
 
@@ -30,8 +30,8 @@ def refuse(problem: Problem) -> None:
         )
     # The model refuses every mapping of a layer whose counts could leave 64 bits.
     constants = cast("LoopNest", problem.model).constants
-    params, _ = machine_params(problem.layer, problem.accelerator, constants)
-    if params[0, REASON] == int(Reason.OUT_OF_RANGE):
+    known, _ = machine_params(problem.layer, problem.accelerator, constants)
+    if known["reason"][0] == int(Reason.OUT_OF_RANGE):
         raise InputError(f"layer {problem.layer} is too large to certify: its counts could leave 64 bits")
 
 

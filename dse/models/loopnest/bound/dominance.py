@@ -13,20 +13,14 @@ from __future__ import annotations
 import numpy as np
 
 from dse.models.loopnest.bound.fitting import HIGH, LEAST, LOW, MOST
-from dse.models.loopnest.extents import MAX_RUNS, OUTER_STEPS, TABLE_COLUMNS, measure
+from dse.models.loopnest.extents import measure
 from dse.models.loopnest.params import END_REAL, FIRST_REAL, OVERLAPS, PITCHES, SIZES
+from dse.models.loopnest.records import DIM
 from dse.models.loopnest.traffic import (
-    ALL,
     INDICES,
-    INNER_BACK,
-    INNER_NEXT,
-    OUTER_BACK,
-    OUTER_NEXT,
     OUTPUTS,
     PES_ONLY,
     STEPS_ONLY,
-    SUM_COLUMNS,
-    SUM_KINDS,
     WINDOWS,
     C,
     K,
@@ -44,7 +38,7 @@ KEPT = 6
 
 
 @subroutine
-def set_figures(figures, tables, sums, params, dim):
+def set_figures(figures, one, params, dim):
     """Writes what is compared of a pair that has been measured."""
     overlaps = params[OVERLAPS] + params[OVERLAPS + 1] > 0
     for place in range(4):
@@ -53,10 +47,10 @@ def set_figures(figures, tables, sums, params, dim):
         if place > 0:
             kind = STEPS_ONLY if place == 1 else PES_ONLY if place == 2 else OUTPUTS
             of_inputs = dim == K and place < 3
-        onward, back = sums[dim, kind, INNER_NEXT], sums[dim, kind, INNER_BACK]
-        moved, returned = sums[dim, kind, OUTER_NEXT], sums[dim, kind, OUTER_BACK]
+        sums = one.sums[kind]
+        onward, back, moved, returned = sums.inner_next, sums.inner_back, sums.outer_next, sums.outer_back
         at = place * OF_A_KIND
-        figures[at], figures[at + 1] = sums[dim, kind, ALL] - onward - back, onward
+        figures[at], figures[at + 1] = sums.everything - onward - back, onward
         figures[at + 2], figures[at + 3], figures[at + 4] = back, -moved, -returned
         figures[at + 5] = figures[at + 6] = figures[at + 7] = 0
         if overlaps and of_inputs:
@@ -64,7 +58,7 @@ def set_figures(figures, tables, sums, params, dim):
     figures[AT_DRAM] = figures[AT_DRAM + 1] = figures[AT_DRAM + 2] = 0
     if dim >= Y:
         first, end = params[FIRST_REAL + dim - Y], params[END_REAL + dim - Y]
-        rows, stay, back = real_windows(tables, dim, params[SIZES + dim], first, end)
+        rows, stay, back = real_windows(one, first, end)
         figures[AT_DRAM], figures[AT_DRAM + 1], figures[AT_DRAM + 2] = rows, -stay, -back
 
 
@@ -87,22 +81,22 @@ def count_undominated(params, dim, across, places, counts):
     """Fills `counts` (size + 1, size + 1): of outer tiles up to the row and inner ones up to the column, how
     many pairs are not dominated.
     """
-    size = params[SIZES + dim]
-    pitch = params[PITCHES + dim - Y] if dim >= Y else 1
-    overlap = params[OVERLAPS + dim - Y] if dim >= Y else 0
-    tables, runs = np.zeros((4, TABLE_COLUMNS), np.int64), np.zeros((4, 2, MAX_RUNS, 4), np.int64)
-    sums, figures = np.zeros((4, SUM_KINDS, SUM_COLUMNS), np.int64), np.zeros(FIGURES, np.int64)
+    size, one, figures = params[SIZES + dim], np.zeros(1, DIM)[0], np.zeros(FIGURES, np.int64)
+    one.size, one.clusters, one.places = size, across, places
+    one.pitch = params[PITCHES + dim - Y] if dim >= Y else 1
+    one.overlap = params[OVERLAPS + dim - Y] if dim >= Y else 0
     by_inner, beside = np.zeros((size + 1, KEPT, FIGURES), np.int64), np.zeros((KEPT, FIGURES), np.int64)
     found, steps_of = np.zeros(size + 1, np.int64), np.zeros(size + 1, np.int64)
     counts[:] = 0
     for tile in range(1, size + 1):
         of_tile = 0
         for inner in range(1, tile + 1):
-            measure(tables, runs, dim, size, tile, inner, across, places, pitch, overlap)
-            add_up(tables, sums, size, dim)
-            set_figures(figures, tables, sums, params, dim)
-            if steps_of[inner] != tables[dim, OUTER_STEPS]:
-                steps_of[inner], found[inner] = tables[dim, OUTER_STEPS], 0
+            one.tile, one.piece = tile, inner
+            measure(one)
+            add_up(one, dim)
+            set_figures(figures, one, params, dim)
+            if steps_of[inner] != one.steps:
+                steps_of[inner], found[inner] = one.steps, 0
             beaten = dominated(figures, by_inner[inner], min(found[inner], KEPT))
             if not beaten and not dominated(figures, beside, min(of_tile, KEPT)):
                 counts[tile, inner] = 1

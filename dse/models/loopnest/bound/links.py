@@ -14,18 +14,7 @@ import numpy as np
 
 from dse.models.loopnest.bound.fitting import HIGH, LEAST, LOW, MOST
 from dse.models.loopnest.bound.interval import OUTER_STEPS, busiest, quotient
-from dse.models.loopnest.contents import OUTER_COLUMNS, OUTER_ROWS
-from dse.models.loopnest.extents import (
-    LAST_SPAN,
-    MAX_RUNS,
-    OVERLAP,
-    PITCH,
-    SPAN,
-    TABLE_COLUMNS,
-    UNIFORM,
-)
-from dse.models.loopnest.extents import OUTER_STEPS as TABLE_STEPS
-from dse.models.loopnest.outer import STEADY, time_outside
+from dse.models.loopnest.outer import time_outside
 from dse.models.loopnest.params import (
     DEPTHWISE,
     FILTER,
@@ -37,19 +26,12 @@ from dse.models.loopnest.params import (
     OVERLAPS,
     PES,
     PITCHES,
+    PROBLEM,
     SIZES,
 )
-from dse.models.loopnest.timing import (
-    AT_START,
-    COMPUTE,
-    FURTHER,
-    GROUP_COLUMNS,
-    INSIDE_COLUMNS,
-    KNOWN,
-    MAX_GROUPS,
-    cycles_of,
-)
-from dse.support.arrays import IntArray
+from dse.models.loopnest.records import WORK
+from dse.models.loopnest.timing import cycles_of
+from dse.support.arrays import IntArray, RecordArray
 from dse.support.compiling import subroutine
 
 K, C, Y = range(3)
@@ -59,28 +41,16 @@ WHOLE, AT_FIRST, INDICES, INDICES_AT_FIRST = range(4)
 
 
 class Links(NamedTuple):
-    """Arrays that `steady_cycles` works in: those of the price kernel, and of each dim extents and needs."""
+    """What `steady_cycles` works in: that of the price kernel, and of each dim extents and needs."""
 
-    tables: IntArray
-    runs: IntArray
-    loops: IntArray
-    groups: IntArray
-    inside: IntArray
-    outer: IntArray
-    active: IntArray
-    times: IntArray
-    sums: IntArray
+    work: RecordArray
     extents: IntArray
     needs: IntArray
 
 
 def link_arrays() -> Links:
-    """Arrays of zeros."""
-    shapes = (
-        (4, TABLE_COLUMNS), (4, 2, MAX_RUNS, 4), (2, 4), (MAX_GROUPS, GROUP_COLUMNS), (5, INSIDE_COLUMNS),
-        (OUTER_ROWS, OUTER_COLUMNS), (2, 4), (16, 4), (3,), (4, 2), (4, 2, 4),
-    )  # fmt: skip
-    return Links(*(np.zeros(shape, np.int64) for shape in shapes))
+    """Zeros: what L1s need and keep stays so, and nothing crosses the NoC."""
+    return Links(np.zeros(1, WORK), np.zeros((4, 2), np.int64), np.zeros((4, 2, 4), np.int64))
 
 
 @subroutine
@@ -106,64 +76,66 @@ def steady_cycles(box, choice, known, scratch):
     Of them, those of the last outer step are returned apart.
     """
     params, dims = known.params, scratch.dims
-    tables, runs, loops, groups, inside, outer, active, times, sums, extents, needs = scratch.links
+    work, extents, needs = scratch.links.work[0], scratch.links.extents, scratch.links.needs
     clusters = params[PES] // choice[0]
     moving = 0
     for dim in range(4):
         moving |= int(dims[dim, OUTER_STEPS] > 1) << dim
-        # What L1s need and keep stays 0 in the table: nothing crosses the NoC.
-        size, tile, steps = params[SIZES + dim], box[dim, LOW], dims[dim, OUTER_STEPS]
+        one, size, tile, steps = work.dims[dim], params[SIZES + dim], box[dim, LOW], dims[dim, OUTER_STEPS]
         span = tile * (clusters if dim == choice[1] else 1)
         last = size - (steps - 1) * span
-        tables[dim, TABLE_STEPS], tables[dim, UNIFORM] = steps, int(last == span)
-        tables[dim, SPAN], tables[dim, LAST_SPAN] = span if steps > 1 else last, last
-        tables[dim, PITCH] = params[PITCHES + dim - Y] if dim >= Y else 1
-        tables[dim, OVERLAP] = params[OVERLAPS + dim - Y] if dim >= Y else 0
+        one.steps, one.uniform = steps, int(last == span)
+        one.span, one.last_span = span if steps > 1 else last, last
+        one.pitch = params[PITCHES + dim - Y] if dim >= Y else 1
+        one.overlap = params[OVERLAPS + dim - Y] if dim >= Y else 0
         places = choice[0] if dim == choice[2] else 1
         extents[dim, 0] = busiest(tile, box[dim, LEAST], box[dim, MOST], places)
         extents[dim, 1] = busiest(min(tile, last), box[dim, LEAST], box[dim, MOST], places)
-        set_needs(tables, needs, dim, span // tile, places, box[dim])
+        set_needs(one, needs[dim], span // tile, places, box[dim])
     for kinds in range(16):
-        work = params[FILTER]
+        macs = params[FILTER]
         for dim in range(4):
-            work *= extents[dim, kinds >> dim & 1]
-        compute = cycles_of(work, params[LANES])
+            macs *= extents[dim, kinds >> dim & 1]
+        compute = cycles_of(macs, params[LANES])
         held, sums_again = words_inside(needs, kinds, moving, params)
-        times[kinds, AT_START] = max(compute * params[NOC], held)
-        times[kinds, FURTHER] = max(compute * params[NOC], held + sums_again)
-        times[kinds, COMPUTE], times[kinds, KNOWN] = compute, 1
+        time = work.times[kinds]
+        time.at_start = max(compute * params[NOC], held)
+        time.further = max(compute * params[NOC], held + sums_again)
+        time.compute, time.known = compute, 1
     # Nothing follows on the very last step.
+    time = work.times[15]
     held, sums_again = words_inside(needs, 15, -1, params)
     if dims[C, OUTER_STEPS] > 1:
         held += sums_again
-    at_last = cycles_of(max(times[15, COMPUTE] * params[NOC], held), params[NOC])
-    with_more = times[15, AT_START if dims[C, OUTER_STEPS] == 1 else FURTHER]
+    at_last = cycles_of(max(time.compute * params[NOC], held), params[NOC])
+    with_more = time.at_start if dims[C, OUTER_STEPS] == 1 else time.further
     least = 2**62
+    problem = params.view(PROBLEM)[0]
     choices = known.orders[0, moving]
     for number in range(choices[0]):
         for dim in range(4):
-            loops[0, dim] = known.order_table[choices[1 + number], dim]
-        time_outside(tables, runs, loops, params, groups, inside, outer, active, times, sums)
-        least = min(least, sums[STEADY])
+            work.orders[0, dim] = known.order_table[choices[1 + number], dim]
+        time_outside(work, problem)
+        least = min(least, work.totals.steady)
     return least + at_last - cycles_of(with_more, params[NOC]), at_last
 
 
 @subroutine
-def set_needs(tables, needs, dim, across, places, tiles):
+def set_needs(one, needs, across, places, tiles):
     """Fills what a dim's outer steps of both kinds need, and the most of it that is there at first.
 
     `tiles` are the dim's of the box: in each cluster that has something to do, an inner step has no more than
     `places` of the largest inner tiles.
     """
-    pitch, overlap, most = tables[dim, PITCH], tables[dim, OVERLAP], places * tiles[MOST]
+    most = places * tiles[MOST]
     for kind in range(2):
-        length = tables[dim, LAST_SPAN] if kind == 1 else tables[dim, SPAN]
+        length = one.last_span if kind == 1 else one.span
         working = min(across, quotient(length, tiles[LOW]))
         first = (working - 1) * min(most, tiles[HIGH]) + min(most, length - (working - 1) * tiles[LOW])
         first = min(first, length)
-        needs[dim, kind, WHOLE] = length * pitch + overlap
-        needs[dim, kind, AT_FIRST] = first * pitch + overlap * across * places
-        needs[dim, kind, INDICES], needs[dim, kind, INDICES_AT_FIRST] = length, first
+        needs[kind, WHOLE] = length * one.pitch + one.overlap
+        needs[kind, AT_FIRST] = first * one.pitch + one.overlap * across * places
+        needs[kind, INDICES], needs[kind, INDICES_AT_FIRST] = length, first
 
 
 @subroutine

@@ -20,25 +20,19 @@ import numpy as np
 
 from dse.models.loopnest.bound.dominance import within
 from dse.models.loopnest.bound.fitting import HIGH, LEAST, LOW, MOST, RANK, UP, cuts
-from dse.models.loopnest.extents import EXTENT, MAX_RUNS, TABLE_COLUMNS, measure
+from dse.models.loopnest.extents import measure
 from dse.models.loopnest.params import DEPTHWISE, OVERLAPS, PES, PITCHES, SIZES
+from dse.models.loopnest.records import DIM, INTERIOR, LAST
 from dse.models.loopnest.traffic import (
-    ALL,
     INDICES,
-    INNER_BACK,
-    INNER_NEXT,
-    OUTER_BACK,
-    OUTER_NEXT,
     OUTPUTS,
     PES_ONLY,
     STEPS_ONLY,
-    SUM_COLUMNS,
-    SUM_KINDS,
     WINDOWS,
     add_up,
     over_kinds,
 )
-from dse.support.arrays import FloatArray, IntArray
+from dse.support.arrays import FloatArray, IntArray, RecordArray
 from dse.support.compiling import subroutine
 
 K, C, Y = range(3)
@@ -61,15 +55,13 @@ FLOWS = 6
 
 class Parts(NamedTuple):
     """Rows of dims of small boxes that were looked at, by `keys`, and at which `places` those of a box are;
-    arrays to measure a pair of tiles in; by flow and dim what is summed, and the words that outer steps add.
+    a dim `measured` with a pair of tiles; by flow and dim what is summed, and the words that outer steps add.
     """
 
     keys: IntArray
     rows: FloatArray
     places: IntArray
-    tables: IntArray
-    runs: IntArray
-    sums: IntArray
+    measured: RecordArray
     kinds: IntArray
     added: FloatArray
 
@@ -90,9 +82,7 @@ def part_arrays(params: IntArray) -> Parts:
         np.full((4, MEMORY, KEY), -1, np.int64),
         np.empty((4, MEMORY, ROW)),
         np.empty(4, np.int64),
-        np.empty((4, TABLE_COLUMNS), np.int64),
-        np.empty((4, 2, MAX_RUNS, 4), np.int64),
-        np.empty((4, SUM_KINDS, SUM_COLUMNS), np.int64),
+        np.zeros(1, DIM),
         kinds,
         np.empty(FLOWS),
     )
@@ -102,10 +92,10 @@ def part_arrays(params: IntArray) -> Parts:
 def least_parts(row, box, dim, across, places, start, known, parts):
     """Fills a dim's row with the least of all pairs of tiles of the box that are not dominated."""
     params, tiles, counts = known.params, known.tiles, known.counts
-    tables, runs, sums = parts.tables, parts.runs, parts.sums
-    size = params[SIZES + dim]
-    pitch = params[PITCHES + dim - Y] if dim >= Y else 1
-    overlap = params[OVERLAPS + dim - Y] if dim >= Y else 0
+    size, one = params[SIZES + dim], parts.measured[0]
+    one.size, one.clusters, one.places = size, across, places
+    one.pitch = params[PITCHES + dim - Y] if dim >= Y else 1
+    one.overlap = params[OVERLAPS + dim - Y] if dim >= Y else 0
     for kind in range(KINDS):
         at = kind * PART_COLUMNS
         for column in range(PART_COLUMNS):
@@ -120,17 +110,20 @@ def least_parts(row, box, dim, across, places, start, known, parts):
                 continue
             if start >= 0 and within(counts, start, size + 1, tile, tile, inner, inner) == 0:
                 continue
-            measure(tables, runs, dim, size, tile, inner, across, places, pitch, overlap)
-            add_up(tables, sums, size, dim)
-            row[WALKED] = min(row[WALKED], float(over_kinds(tables, dim, EXTENT)))
+            one.tile, one.piece = tile, inner
+            measure(one)
+            add_up(one, dim)
+            walked = over_kinds(one, one.kinds[LAST].extent, one.kinds[INTERIOR].extent)
+            row[WALKED] = min(row[WALKED], float(walked))
             for kind in range(KINDS):
                 which = INDICES if dim <= C else WINDOWS
                 if kind != OWN:
                     which = STEPS_ONLY if kind == A_STEP else PES_ONLY if kind == A_PE else OUTPUTS
-                back, onward = float(sums[dim, which, INNER_BACK]), float(sums[dim, which, INNER_NEXT])
-                moved, returned = float(sums[dim, which, OUTER_NEXT]), float(sums[dim, which, OUTER_BACK])
+                sums = one.sums[which]
+                back, onward = float(sums.inner_back), float(sums.inner_next)
+                moved, returned = float(sums.outer_next), float(sums.outer_back)
                 at = kind * PART_COLUMNS
-                row[at + NEW] = min(row[at + NEW], sums[dim, which, ALL] - onward - back)
+                row[at + NEW] = min(row[at + NEW], sums.everything - onward - back)
                 row[at + NEXT] = min(row[at + NEXT], onward)
                 row[at + BACK] = min(row[at + BACK], back)
                 widen(row, at + KEEPS, back - moved)

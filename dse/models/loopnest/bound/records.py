@@ -30,6 +30,18 @@ FIGURE_COLUMNS = "cycles", "energy_nj"
 CASE_COLUMNS = 7
 
 
+class Energies(NamedTuple):
+    """Energies of an access in pJ, what a MAC takes of its L1, and the clock."""
+
+    mac_pj: float
+    l1_pj: float
+    noc_pj: float
+    l2_pj: float
+    dram_pj: float
+    l1_a_mac: float
+    hertz: float
+
+
 class Known(NamedTuple):
     """A problem: figures of the layer and the machine (29,), `room` in L1 and L2, energies of an access.
 
@@ -46,7 +58,7 @@ class Known(NamedTuple):
     alike: bool
     timed: bool
     perfect: bool
-    constants: FloatArray
+    energies: Energies
     terms: FloatArray
     orders: IntArray
     order_table: IntArray
@@ -85,12 +97,12 @@ def make_scratch(params: IntArray) -> Scratch:
     )
 
 
-def constants_of(problem: Problem) -> FloatArray:
-    """Energies of an access in pJ, the clock, and what a MAC takes of its L1."""
+def energies_of(problem: Problem) -> Energies:
+    """Those of the problem's machine and constants."""
     machine = problem.accelerator
     per = in_units(cast("LoopNest", problem.model).constants, machine)
-    energies = (per.mac_pj, per.l1_pj, per.noc_pj, per.l2_pj, per.dram_pj)
-    return np.array([*energies, machine.hertz, l1_a_mac(machine)], dtype=np.float64)
+    figures = (per.mac_pj, per.l1_pj, per.noc_pj, per.l2_pj, per.dram_pj, l1_a_mac(machine), machine.hertz)
+    return Energies._make(float(figure) for figure in figures)
 
 
 @lru_cache(64)
