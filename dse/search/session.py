@@ -146,6 +146,12 @@ class Session:
         return problem.explain(problem.space.decode(asked[np.newaxis])[0])
 
     @property
+    def loss(self) -> float:
+        """The lowest loss found until now, `inf` where nothing was feasible."""
+        best = self.result.best
+        return np.inf if best is None else best.loss
+
+    @property
     def result(self) -> Result:
         """What was found until now."""
         return Result(self.cell, self._record)

@@ -1,0 +1,49 @@
+"""The page of suites: each of its examples runs, with the real library where that is installed."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections import Counter
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from tests import ROOT
+
+PAGE = (ROOT / "docs" / "suites.md").read_text(encoding="utf-8")
+BLOCK = re.compile(r"^##+ ([^\n]*)\n(?:(?!^#).)*?```python\n(.*?)```", re.DOTALL | re.MULTILINE)
+BLOCKS = dict(BLOCK.findall(PAGE))
+PLACES = "[6:8]"
+"""The problems that examples are run on here, with fewer samples."""
+
+
+def shortened(code: str) -> str:
+    """The code on two problems, with 8 or 5 samples each."""
+    code = code.replace('suite("short")', f'suite("short"){PLACES}')
+    return re.sub(r"\b20\b", "5", re.sub(r"\b100\b", "8", code))
+
+
+@pytest.mark.parametrize("title", BLOCKS)
+def test_an_example_of_the_page_runs(title: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    code = BLOCKS[title]
+    for name in re.findall(r"^(?:import|from) (\w+)", code, re.MULTILINE) + re.findall(
+        r"adapters\.(\w+)", code
+    ):
+        if find_spec(name) is None:
+            pytest.skip(f"{name} is not installed")
+    monkeypatch.chdir(tmp_path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        exec(compile(shortened(code), title, "exec"), {})
+    if "out=" in code:
+        runs = Counter(path.name.split("--")[3] for path in tmp_path.rglob("cells/*.parquet"))
+        assert list(runs.values()) == [2]
+
+
+def test_every_library_of_the_adapters_has_an_example() -> None:
+    adapters = {path.stem for path in (ROOT / "searchers" / "adapters").glob("[a-z]*.py")} - {"common"}
+    assert adapters == set(re.findall(r"searchers\.adapters\.(\w+) import", PAGE))
+    assert len(BLOCKS) >= 7
+    assert all(len(code.strip().splitlines()) <= 12 for code in BLOCKS.values())
