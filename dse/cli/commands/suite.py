@@ -123,3 +123,44 @@ def verify(
         output.print_json(rows)
     if not all(row["holds"] for row in rows):
         raise typer.Exit(1)
+
+
+@command.command()
+def standing(
+    name: SuiteName,
+    folders: Annotated[
+        list[Path] | None,
+        typer.Argument(help="Folders of runs, as ask_tell(out=DIR) keeps them.", metavar="[DIR]..."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Show who stands where: regret after so many samples, with intervals, of committed runs and of others.
+
+    Records of others are priced again, and refused by their names where they do not hold.
+    """
+    from dse.suite.standing import BUDGETS
+    from dse.suite.standing import standing as lines_of
+    from dse.suite.suites import suite as load_suite
+
+    suite = load_suite(name)
+    lines = lines_of(suite, folders or [])
+    names = ("searcher", "source", "version", "start", "saw", "problems", "seeds", "seconds")
+    if json:
+        found = [
+            {key: getattr(line, key) for key in names}
+            | {"regret": {str(budget): vars(regret) for budget, regret in line.regrets.items()}}
+            for line in lines
+        ]
+        output.print_json({"suite": suite.name, "digest": suite.digest, "standing": found})
+        return
+    budgets = [budget for budget in BUDGETS if any(budget in line.regrets for line in lines)]
+    rows = [
+        (
+            *(getattr(line, key) for key in names[:-1]),
+            round(line.seconds, 2),
+            *(str(line.regrets.get(budget, "-")) for budget in budgets),
+        )
+        for line in lines
+    ]
+    title = f"{suite.name} {suite.version}: regret in % of the optimum after so many samples"
+    output.print_table(output.make_console(), title, (*names[:-1], "CPU s", *map(str, budgets)), rows)

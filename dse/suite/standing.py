@@ -1,0 +1,173 @@
+"""Who stands where on a suite: committed runs and those of others, side by side.
+
+Regret is how far a run's best is above the proven optimum after so many samples, as a share of it: of each
+problem the median over seeds, then the geometric mean over problems of what it makes of the loss, with
+Student's interval over problems. A run that has found nothing that fits yet counts as WORST.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from dse.analysis.study import Study, load_study
+from dse.suite.entry import Entry
+from dse.suite.records import Run, read_runs
+from dse.suite.suites import Suite
+from dse.support.arrays import FloatArray
+
+BUDGETS = (5, 20, 50, 100, 200, 500)
+WORST = 12.0
+"""Times the optimum: what is farther counts as this."""
+LEAST = 3
+"""Fewer problems have no interval."""
+ROOT = Path(__file__).parents[2]
+"""Where the committed campaigns are, in a checkout of the repository."""
+
+
+@dataclass(frozen=True)
+class Regret:
+    """A mean and the ends of its interval of 95 %, NaN where there is none: shares of the optimum."""
+
+    mean: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        """As percentages."""
+        interval = "" if np.isnan(self.low) else f" [{100 * self.low:.1f}, {100 * self.high:.1f}]"
+        return f"{100 * self.mean:.1f}{interval}"
+
+
+@dataclass(frozen=True)
+class Standing:
+    """One searcher's line: from where its runs are, what it had seen, and its `ratios` by budget and problem.
+
+    `seconds` is CPU time of the searcher in a run, a mean.
+    """
+
+    searcher: str
+    source: str
+    version: str
+    start: str
+    saw: str
+    seeds: int
+    seconds: float
+    ratios: dict[int, FloatArray]
+
+    @property
+    def problems(self) -> int:
+        """On how many problems it has runs."""
+        return max(map(len, self.ratios.values()), default=0)
+
+    @cached_property
+    def regrets(self) -> dict[int, Regret]:
+        """By budget."""
+        return {budget: _regret(ratios) for budget, ratios in self.ratios.items()}
+
+
+def _regret(ratios: FloatArray) -> Regret:
+    from scipy.stats import t
+
+    logs = np.log(np.clip(ratios, 1.0, WORST))
+    mean, half = logs.mean(), np.nan
+    if len(logs) >= LEAST:
+        half = t.ppf(0.975, len(logs) - 1) * logs.std(ddof=1) / np.sqrt(len(logs))
+    low = max(mean - half, 0.0) if len(logs) >= LEAST else np.nan
+    return Regret(*(float(np.expm1(value)) for value in (mean, low, mean + half)))
+
+
+def standing(suite: Suite, folders: Iterable[Path] = ()) -> list[Standing]:
+    """The searchers with runs on the suite, the nearest first: committed ones, and those in `folders`.
+
+    Every record of a folder is checked before it counts: InputError names one that does not hold.
+    """
+    found: dict[tuple[str, str], list[Run]] = defaultdict(list)
+    for folder in folders:
+        for run in read_runs(suite, folder):
+            found[run.searcher, str(folder)].append(run)
+    for record in suite.records:
+        if (ROOT / record / "curves.parquet").is_file():
+            for run in _committed(suite, load_study(ROOT / record)):
+                found[run.searcher, record.removeprefix("results/")].append(run)
+    merged = _without_models(found)
+    return sorted((_line(*key, runs) for key, runs in merged.items()), key=_order)
+
+
+def _without_models(found: dict[tuple[str, str], list[Run]]) -> dict[tuple[str, str], list[Run]]:
+    """Campaigns of one name under several cost models are one source."""
+    merged: dict[tuple[str, str], list[Run]] = defaultdict(list)
+    for (searcher, source), runs in found.items():
+        models = {run.entry.cost_model.partition("(")[0] for run in runs}
+        name = source.removesuffix(f"-{models.pop()}") if len(models) == 1 else source
+        merged[searcher, name] += runs
+    return merged
+
+
+def _order(line: Standing) -> tuple[bool, float]:
+    """By the regret after 100 samples, or the last budget before."""
+    regrets = {budget: regret.mean for budget, regret in line.regrets.items() if budget <= 100}
+    return not regrets, regrets[max(regrets)] if regrets else 0.0
+
+
+def _line(searcher: str, source: str, runs: list[Run]) -> Standing:
+    by_problem: dict[str, list[Run]] = defaultdict(list)
+    for run in runs:
+        by_problem[run.entry.name].append(run)
+    least = min(run.budget for run in runs)
+    ratios = {
+        budget: np.array(
+            [
+                np.median([run.best_after(budget) for run in mine]) / mine[0].entry.loss
+                for mine in by_problem.values()
+            ]
+        )
+        for budget in BUDGETS
+        if budget <= least
+    }
+    first = runs[0]
+    return Standing(
+        searcher,
+        source,
+        first.version,
+        first.start,
+        first.saw,
+        min(map(len, by_problem.values())),
+        float(np.mean([run.seconds for run in runs])),
+        ratios,
+    )
+
+
+def _committed(suite: Suite, study: Study) -> Iterator[Run]:
+    """The runs of a campaign on problems of the suite."""
+    for problem in study.problems:
+        entry = _entry_of(suite, study, problem)
+        for name in study.searchers if entry else ():
+            for cell in study.cells(problem, name):
+                assert entry is not None
+                kind = f"searcher {cell.type}"
+                yield Run(
+                    entry,
+                    name,
+                    str(study.about.get("versions", {}).get(kind, "1")),
+                    study.begins(name) or "own",
+                    f"{cell.elsewhere:,} samples elsewhere" if cell.elsewhere else "nothing",
+                    cell.seed,
+                    cell.budget,
+                    cell.searcher_seconds,
+                    np.asarray(cell.steps["index"], np.int64),
+                    np.asarray(cell.steps["loss"]),
+                )
+
+
+def _entry_of(suite: Suite, study: Study, problem: tuple[str, str, str]) -> Entry | None:
+    """The entry that is the same problem, if there is one."""
+    definition = study.about.get("definitions", {}).get(study.label(problem))
+    entries = [one for one in suite.entries if one.cost_model == study.cost_model]
+    same = [one for one in entries if one.definition == definition]
+    return same[0] if same else None
