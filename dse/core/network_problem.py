@@ -127,7 +127,7 @@ class NetworkProblem(SharedMembers, ABC):
         return {}
 
 
-class NetworkDomain:
+class NetworkDomain(ABC):
     """Members of a Domain whose designs are of whole networks; `noun` is what it calls one."""
 
     name: str
@@ -141,10 +141,25 @@ class NetworkDomain:
         """See Domain: none of its own."""
         return []
 
-    def refuse_options(self, tiles: str, fixed: Mapping[str, Any], area_budget: float | None) -> None:
-        """InputError for what is of single layers."""
+    def make_problem(
+        self,
+        layer: Any,
+        hardware: Any,
+        objective: str,
+        cost_model: Any,
+        tiles: str,
+        fixed: Mapping[str, Any],
+        space: Any,
+        area_budget: float | None,
+    ) -> Any:
+        """See Domain. InputError for options of single layers."""
         if tiles != "factors" or fixed or area_budget is not None:
             raise InputError(f"{self.noun} has perfect factors, no area_budget, and nothing is fixed")
+        return self.problem(layer, hardware, objective, cost_model)
+
+    @abstractmethod
+    def problem(self, layer: Any, hardware: Any, objective: str, cost_model: Any) -> Any:
+        """The problem of a network."""
 
     def read_space(self, given: Any, hardware: Mapping[str, Any], where: str) -> Any:
         if given != "default" or hardware:

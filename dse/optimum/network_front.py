@@ -19,7 +19,7 @@ import numpy as np
 from dse.core.certificate import BOUNDED, INFEASIBLE, OPTIMAL
 from dse.core.problem import AnyProblem
 from dse.optimum.front import Front, as_dict, certify_front
-from dse.optimum.network_time import NetworkTime
+from dse.optimum.network import NetworkTime
 from dse.search.network import layer_file
 from dse.support.arrays import FloatArray, IntArray
 from dse.support.files import make_folder, write_json

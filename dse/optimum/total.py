@@ -10,7 +10,7 @@ the best found. A layer whose proofs with a smaller and a larger m say what is l
 again.
 
 Where some gap is enough, layers are proven one by one under two m, whichever raises the bound most, and lines
-follow from all that is known of each layer (see `dse.optimum.total_region`).
+follow from all that is known of each layer (see `dse.optimum.lines`).
 """
 
 from __future__ import annotations
@@ -25,8 +25,7 @@ import numpy as np
 from dse.core.certificate import BOUNDED, Certificate, Incumbent, gap_between
 from dse.core.objective import objective_named
 from dse.core.problem import AnyProblem
-from dse.optimum.lines import SAME, Choice, Closed, Line, LineSearch
-from dse.optimum.total_region import Sum, least_of_weights, least_weighted
+from dse.optimum.lines import SAME, Choice, Closed, Line, LineSearch, Sum, least_of_weights, least_weighted
 
 Prove = Callable[[Sequence[tuple[str, AnyProblem]]], Iterator[Certificate]]
 """Proves problems of the layers of those names."""

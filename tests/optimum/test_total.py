@@ -13,8 +13,7 @@ from dse.core.certificate import Certificate
 from dse.core.objective import objective_named
 from dse.core.problem import AnyProblem
 from dse.optimum import certify
-from dse.optimum.network import certify_network
-from dse.optimum.network_time import NetworkTime
+from dse.optimum.network import NetworkTime, certify_network
 from tests.optimum import certify_cases, certify_loopnest_cases
 from tests.optimum.certify_cases import every_pair
 

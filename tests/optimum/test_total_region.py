@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from dse.core.objective import objective_named
+from dse.optimum.lines import Sum, least_of_weights, least_weighted
 from dse.optimum.network import certify_network
-from dse.optimum.total_region import Sum, least_of_weights, least_weighted
 from tests.optimum.test_total import least_of_all_choices, three_layers
 
 

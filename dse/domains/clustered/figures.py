@@ -12,14 +12,25 @@ from dse.core.evaluations import Evaluations
 from dse.core.hardware_figures import CAPACITY, ENERGY, HALF, RATE, STRUCTURE, TWICE, HardwareFigure
 from dse.core.model_settings import RANGE, ModelConstants
 from dse.domains.clustered.accelerator import CLOCK_GHZ, MACHINE_FIGURES, MAX_FIGURE, MAX_PES, Accelerator
-from dse.domains.clustered.area import (
-    L1_BANK,
-    L1_BANK_UM2,
-    L2_BANK,
-    L2_BANK_UM2,
-    PE_UM2,
-)
 from dse.domains.clustered.mapping import MappingBatch
+from dse.support.arrays import FloatArray, IntArray
+
+PE_UM2 = 4470.0
+L2_BANK, L2_BANK_UM2 = 32_768, 4161.536
+L1_BANK, L1_BANK_UM2 = 64, 4505.1889
+
+
+def environment_area(num_pes: IntArray, l1_size: IntArray, l2_size: IntArray) -> FloatArray:
+    """The area in um2 of that many PEs, with the banks that hold so much.
+
+    The public environment around MAESTRO, ArchGym's, minimises it, and not MAESTRO's own column: a PE, a bank
+    of L2 for every 32,768 of what L2 must hold, and a bank of L1 in each PE for every 64 of what it must
+    hold. L1 and L2 are as MAESTRO prints them, double buffering included.
+    """
+    l1_banks, l2_banks = -(-l1_size // L1_BANK), -(-l2_size // L2_BANK)
+    area: FloatArray = num_pes * PE_UM2 + l2_banks * L2_BANK_UM2 + l1_banks * L1_BANK_UM2 * num_pes
+    return area
+
 
 SIZES = ("l1_size", "l2_size")
 BANDWIDTHS = ("noc_bandwidth", "offchip_bandwidth")

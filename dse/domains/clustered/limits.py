@@ -7,7 +7,7 @@ lanes at once, over those of the mapping's busiest PE. `dse evaluate` prints all
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -17,14 +17,12 @@ import numpy as np
 from dse.core.figures import BUFFERS, CostBatch, Figures
 from dse.core.layer import Layer
 from dse.core.limits import AT_LEAST, AT_MOST, PE_USE, Limit
-from dse.core.reasons import Reason
 from dse.domains.clustered.accelerator import Accelerator, figure_column
 from dse.support.arrays import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
     from dse.domains.clustered.feasibility import FeasibilityRules
     from dse.domains.clustered.mapping import MappingBatch
-    from dse.domains.clustered.problem import Problem
 
 L1_USE, L2_USE = "l1_use", "l2_use"
 FIGURES = {L1_USE: AT_MOST, L2_USE: AT_MOST, PE_USE: AT_LEAST}
@@ -34,14 +32,6 @@ MM2 = {"mm2": 1.0, "um2": 1e-6}
 """Square millimetres in each unit of area that a cost model may have."""
 ANY_CYCLES = 2**62
 """Of the busiest PE where nothing is asked for: no mapping has so many."""
-
-
-def refusals(problem: Problem, batch: MappingBatch, costs: CostBatch) -> Iterator[tuple[Reason, BoolArray]]:
-    """Which of some priced mappings break what a user asks for besides: a reason, and those it holds for."""
-    if problem.area_budget is not None:
-        yield Reason.AREA_TOO_LARGE, costs.area * MM2[problem.model.units["area"]] > problem.area_budget
-    if problem.limits:
-        yield Reason.BEYOND_LIMIT, problem.use.broken(batch, costs)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Mapping as Table
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -20,17 +20,17 @@ from dse.core.limits import read_limits, words_of
 from dse.core.names import naming_line
 from dse.core.objective import canonical_objective, objectives_under, parse_objectives
 from dse.core.problem import SharedMembers
+from dse.core.reasons import Reason
 from dse.domains.clustered.accelerator import Accelerator, figure_column
-from dse.domains.clustered.adapter import adapted
 from dse.domains.clustered.cases import case_line
-from dse.domains.clustered.cost_model import CostModel, PriceRows
-from dse.domains.clustered.limits import FIGURES, MM2, Use, refusals
+from dse.domains.clustered.cost_model import CostModel, PriceRows, adapted
+from dse.domains.clustered.limits import FIGURES, MM2, Use
 from dse.domains.clustered.mapping import Mapping, MappingBatch
 from dse.domains.clustered.space.mapping_space import SPACE, MappingSpace, SpaceField
 from dse.domains.clustered.space.parts import PES, Parts
 from dse.domains.clustered.templates import TEMPLATES
 from dse.domains.clustered.widths import as_counted, in_elements, refuse_unpriced
-from dse.support.arrays import FloatArray, IntArray
+from dse.support.arrays import BoolArray, FloatArray, IntArray
 from dse.support.errors import InputError, shorten, unknown
 from dse.support.validation import positive_number
 
@@ -75,7 +75,7 @@ class Problem(SharedMembers):
             object.__setattr__(self, "accelerator", self.accelerator.of_widths(self.layer.bits))
         # The space and the model are made now, so that what is wrong with them is said now.
         _ = self.space, self.model
-        refuse_unpriced(self)
+        refuse_unpriced(self.model, self.accelerator)
         objectives_under(self.objective, self.model.name)
         if self.area_budget is not None:
             object.__setattr__(self, "area_budget", positive_number(self.area_budget, "area budget"))
@@ -90,7 +90,8 @@ class Problem(SharedMembers):
 
     def make_space(self) -> MappingSpace:
         """What `space` is."""
-        return MappingSpace(self.priced_layer, self.accelerator, self.tiles, self.fixed, as_counted(self))
+        parts = as_counted(self.parts, self.accelerator)
+        return MappingSpace(self.priced_layer, self.accelerator, self.tiles, self.fixed, parts)
 
     @cached_property
     def model(self) -> CostModel:
@@ -264,11 +265,18 @@ class Problem(SharedMembers):
         if self._needs_area:
             costs = replace(costs, area=self.needed_area(batch, costs))
         losses, reasons = self.rules.judge(rows, costs, machines)
-        for reason, refused in refusals(self, batch, costs):
+        for reason, refused in self._refused(batch, costs):
             refused &= reasons == 0
             losses[refused], reasons[refused] = np.inf, reason
         columns: list[Any] = [*costs.values(), losses, reasons, self._criteria_on(machines)]
         return Evaluations(*columns)
+
+    def _refused(self, batch: MappingBatch, costs: CostBatch) -> Iterator[tuple[Reason, BoolArray]]:
+        """What breaks the area's budget, and what the limits."""
+        if self.area_budget is not None:
+            yield Reason.AREA_TOO_LARGE, costs.area * MM2[self.model.units["area"]] > self.area_budget
+        if self.limits:
+            yield Reason.BEYOND_LIMIT, self.use.broken(batch, costs)
 
     @cached_property
     def _needs_area(self) -> bool:

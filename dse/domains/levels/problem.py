@@ -109,7 +109,6 @@ class MachineProblem(SharedMembers):
 
     @cached_property
     def model(self) -> LevelsCostModel:
-        """The cost model."""
         found = cost_model(self.cost_model) if isinstance(self.cost_model, str) else self.cost_model
         if not isinstance(found, LevelsCostModel):
             able = ", ".join(cost_models(LevelsCostModel.domain))
@@ -123,23 +122,19 @@ class MachineProblem(SharedMembers):
 
     @property
     def hardware_genes(self) -> tuple[str, ...]:
-        """The figures of the machine that are genes."""
         return tuple(self.parts.figures)
 
     @property
     def options(self) -> dict[str, Any]:
-        """What shapes the space, as plain data."""
         parts = {"parts": self.parts.to_dict()} if self.parts.choices else {}
         limits = {"limits": list(self.limits)} if self.limits else {}
         return {"tiles": self.tiles, "fixed": dict(self.fixed), **parts, **limits}
 
     @property
     def naming(self) -> str:
-        """How mapping files, genes and --fix name the dims of a matrix product; empty of any other layer."""
         return naming_line(self.layer, DIM_NAMES)
 
     def price(self, genes: IntArray) -> Evaluations:
-        """What the points in `genes`, int64 (n, genes) and inside the space, cost, and their losses."""
         if len(genes) <= AT_ONCE:
             batch = self.space.decode(genes)
             return self.price_rows(batch.rows, batch.choices)
@@ -147,13 +142,11 @@ class MachineProblem(SharedMembers):
         return first.joined(*others)
 
     def evaluate(self, mappings: HierarchyMapping | HierarchyBatch) -> Evaluations:
-        """What a mapping, or each of a batch, costs, whether or not it is in the space."""
         if isinstance(mappings, HierarchyMapping):
             return self.price_rows(self.space.layout.encode([mappings]))
         return self.price_rows(mappings.rows, mappings.choices)
 
     def on_machine_of(self, genes: Sequence[int] | IntArray) -> MachineProblem:
-        """The problem on the machine that one of its points (genes,) is for."""
         if not self.parts.choices:
             return self
         space: Any = self.space
@@ -166,30 +159,25 @@ class MachineProblem(SharedMembers):
         return ", ".join(f"{name} {named[FIGURE_PREFIX + name][0]:,}" for name in self.parts.figures)
 
     def explain(self, mapping: HierarchyMapping) -> str:
-        """Why the mapping is not feasible, with figures, or "feasible"."""
         from dse.domains.levels.judging import explain
 
         return explain(self, mapping)
 
     def judge(self, mapping: HierarchyMapping) -> Evaluation:
-        """The mapping judged in full, by every objective (see `dse.domains.levels.judging`)."""
         from dse.domains.levels.judging import evaluate
 
         return evaluate(self, mapping)
 
     def case(self, mapping: HierarchyMapping) -> dict[str, Any]:
-        """The mapping as a case that costs the same: layer, hardware and mapping."""
         return machine_case(self.space.workload, self.accelerator, mapping)
 
     def vectors(self, mappings: Sequence[HierarchyMapping]) -> IntArray:
-        """The gene vectors of mappings: (n, genes). InputError for one that is none, or not in the space."""
         for place, mapping in enumerate(mappings):
             if not isinstance(mapping, HierarchyMapping):
                 raise InputError(f"mapping {place} must be a HierarchyMapping, got {shorten(mapping)}")
         return self.space.encode(list(mappings))
 
     def read_mapping(self, data: object, where: str = "mapping") -> HierarchyMapping:
-        """The mapping in parsed JSON; `where` names the place in messages."""
         layout = self.space.layout
         if isinstance(data, dict):
             keys(data, where, required=("levels",))
@@ -197,15 +185,12 @@ class MachineProblem(SharedMembers):
         return read_mapping(data, layout.dims, layout.tensors, where)
 
     def template(self, name: str) -> HierarchyMapping:
-        """InputError: there are none."""
         raise InputError(f"template {name!r} is of two levels; cost model {self.model.name!r} has none")
 
     def nest(self, mapping: HierarchyMapping) -> str:
-        """The mapping as a nest of loops."""
         return machine_nest(self.layer, self.space.workload, self.accelerator, mapping)
 
     def explanation(self, mapping: HierarchyMapping | None) -> Explanation:
-        """InputError: no change that helps is looked for on machines of levels."""
         raise InputError(
             f"dse explain is of two levels, cost model {self.model.name!r} of any number: dse evaluate "
             "--mapping says what does not fit, and dse certify whether anything does"
@@ -220,13 +205,11 @@ class MachineProblem(SharedMembers):
         return read_mapping_file(name, self)
 
     def export(self, kind: str, mapping: HierarchyMapping, folder: Path) -> tuple[list[Path], list[str]]:
-        """Write a mapping in a format into the folder: the files, and what the format has no words for."""
         from dse.domains.levels.formats import export_levels
 
         return export_levels(kind, self, mapping, folder)
 
     def notations(self, mapping: HierarchyMapping) -> dict[str, str]:
-        """None: other programs take files."""
         return {}
 
     def needs(self, mapping: HierarchyMapping) -> str:
@@ -245,7 +228,6 @@ class MachineProblem(SharedMembers):
 
     @cached_property
     def identity(self) -> dict[str, Any]:
-        """All that defines the problem, as plain data."""
         return {
             "layer": self.layer.to_dict(),
             "accelerator": self.accelerator.to_dict(),

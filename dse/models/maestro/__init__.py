@@ -16,8 +16,8 @@ from dse.core.cost_model import Detail
 from dse.core.figures import CostBatch, CostColumns
 from dse.core.layer import DIMS, TENSORS, TYPES, Layer
 from dse.domains.clustered.accelerator import MACHINE_FIGURES, Accelerator
-from dse.domains.clustered.area import environment_area
 from dse.domains.clustered.cost_model import CaseExtras, CostModel, PriceRows, price_by_kernel
+from dse.domains.clustered.figures import environment_area
 from dse.domains.clustered.mapping import Mapping as DataflowMapping
 from dse.domains.clustered.mapping import MappingBatch
 from dse.models.maestro.buffers import needed_buffers

@@ -3,7 +3,7 @@
 What is read: components and containers, storages side by side, meshes, sizes, widths, blocks, bandwidths,
 and of constraints (those of nodes, or of `targets` in sections of their own) what each level keeps and over
 which dims it may loop and spread. All else is known to change nothing, or is refused by name
-(`yaml_schema`). Energies are those of an `ERT` in the same file, as Accelergy writes it; what it does not
+(`yaml_schema`). NodeEnergies are those of an `ERT` in the same file, as Accelergy writes it; what it does not
 have goes by the size, and DRAM takes 8 pJ a bit. A note of ours at its end has the machine that the file
 was written of, while nothing else is changed.
 """
@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from dse.domains.levels.architecture import machine_as_written
-from dse.domains.levels.ert import Energies
+from dse.domains.levels.energies import NodeEnergies
 from dse.domains.levels.formats.zigzag_machine import zigzag_machine
 from dse.domains.levels.machine import (
     MAX_WORDS,
@@ -91,14 +91,14 @@ def _described(data: Any, name: str, where: str) -> Machine:
     seconds = compute.attributes.get("global_cycle_seconds", usual)
     seconds = _number(seconds, f"{where}: global_cycle_seconds")
     with within(where):
-        energies = Energies.of(file.get("ERT"))
+        energies = NodeEnergies.of(file.get("ERT"))
         levels = list(_levels(found[: found.index(compute) + 1], energies))
         machine = Machine(name, tuple(levels), energies.mac(compute.name), clock_ghz=1e-9 / seconds)
         energies.see_nodes([node.name for node in found])
         return machine
 
 
-def _levels(nodes: list[Node], energies: Energies) -> Iterator[Level]:
+def _levels(nodes: list[Node], energies: NodeEnergies) -> Iterator[Level]:
     """The levels above what computes, the last of the nodes; a mesh is a level that keeps nothing."""
     first, instances = True, 1
     for node in nodes:
@@ -125,7 +125,7 @@ def _levels(nodes: list[Node], energies: Energies) -> Iterator[Level]:
             first = False
 
 
-def _storage(node: Node, energies: Energies, where: str, *, outermost: bool) -> Level:
+def _storage(node: Node, energies: NodeEnergies, where: str, *, outermost: bool) -> Level:
     known = node.attributes
 
     def number(*names: str) -> float | None:

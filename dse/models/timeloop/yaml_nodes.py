@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from dse.domains.levels.ert import INSTANCES
+from dse.domains.levels.energies import INSTANCES
 from dse.domains.levels.machine import MAX_LEVELS, TENSORS
 from dse.models.timeloop.yaml_schema import READ, keys_of, see_refused
 from dse.support.errors import InputError, one_line, shorten, unknown

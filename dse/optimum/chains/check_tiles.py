@@ -17,8 +17,7 @@ import numpy as np
 
 from dse.core.problem import AnyProblem
 from dse.core.residence import Phase, Rates, SharedTiles
-from dse.optimum.chains.tilings import Group, part_of
-from dse.optimum.chains.words import Size
+from dse.optimum.chains.tilings import Group, Size, part_of
 
 Implied = Callable[[Phase], float]
 """What the proofs say that a phase is not below."""

@@ -23,8 +23,7 @@ from dse.core.layer import Layer
 from dse.core.residence import Phase, Rates
 from dse.optimum.chains.proofs import Proofs
 from dse.optimum.chains.sharing import Sharing
-from dse.optimum.chains.tilings import Group, Move, Part, Tiling, carried, reach_of
-from dse.optimum.chains.words import divisors
+from dse.optimum.chains.tilings import Group, Move, Part, Tiling, carried, divisors, reach_of
 
 
 def rows_of(layer: Layer, rows: int) -> Layer:

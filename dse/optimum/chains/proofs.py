@@ -12,8 +12,8 @@ from dse.core.clock import Clock
 from dse.core.layer import Layer
 from dse.core.problem import AnyProblem
 from dse.core.residence import Phase, Residence
-from dse.optimum.chains.words import Size
-from dse.optimum.network_time import LEAST_TIME
+from dse.optimum.chains.tilings import Size
+from dse.optimum.network import LEAST_TIME
 
 Prove = Callable[[AnyProblem], Certificate]
 

@@ -24,8 +24,18 @@ from dse.core.objective import objective_named
 from dse.core.problem import AnyProblem
 from dse.core.residence import Home, Phase, Rates, SharedTiles
 from dse.optimum.chains.proofs import Proofs
-from dse.optimum.chains.tilings import Group, Move, Part, Tiling, carried, part_of, size_of, tilings
-from dse.optimum.chains.words import Size, least_moved
+from dse.optimum.chains.tilings import (
+    Group,
+    Move,
+    Part,
+    Size,
+    Tiling,
+    carried,
+    least_moved,
+    part_of,
+    size_of,
+    tilings,
+)
 from dse.support.arrays import FloatArray
 
 

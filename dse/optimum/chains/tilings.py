@@ -4,6 +4,9 @@ A group has one split of its rows. Inside it, what two neighbours hand each othe
 part's rows), or it is split by columns, with its two layers in rounds of their own; no two neighbours are
 both split. Weights may be held over all parts of the rows; what a split pair reads first and makes last, over
 its rounds. A pair by itself may also have its columns outside and its rows inside. All of that is tried.
+
+A product alone has tiles of whole factors in the home, each tensor that is not held its tile, and the loops
+outside in any order: the two-level machine of `docs/timeloop.md`. What it moves at least is over all of them.
 """
 
 from __future__ import annotations
@@ -12,11 +15,46 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations, product
+from math import inf
+
+import numpy as np
 
 from dse.core.edges import INPUT, OUTPUT, WEIGHT
 from dse.core.layer import Layer
-from dse.core.residence import Phase
-from dse.optimum.chains.words import Size, divisors
+from dse.core.residence import Phase, Rates
+from dse.support.jit import load_kernels
+
+Size = tuple[int, int, int]
+"""Rows, columns, and what is summed over."""
+ORDER = ("I", "W", "O")
+"""How rates name the tensors."""
+
+
+WORDS = Rates()
+"""Every word counts the same."""
+
+
+@lru_cache(maxsize=200_000)
+def least_moved(size: Size, room: int, held: frozenset[str], returned: bool, rates: Rates = WORDS) -> float:
+    """The least cost of what a product moves; `returned` sums come once more. Inf where nothing fits.
+
+    `room` is what is left for tiles.
+    """
+    if room < 0:
+        return inf
+    here = np.array([0 if one in held else 1 + (one in rates.kept) for one in ORDER], dtype=np.int64)
+    sides = (np.array(divisors(side), dtype=np.int64) for side in size)
+    bits, comes = np.array(rates.bits, dtype=np.float64), np.array(rates.comes)
+    kernels = load_kernels("dse.optimum.chains.kernels")
+    first = 0.0 if returned else 1.0
+    return float(kernels.least_moved(*sides, float(room), here, bits, comes, float(rates.goes), first))
+
+
+@lru_cache(maxsize=10_000)
+def divisors(number: int) -> tuple[int, ...]:
+    """All divisors, ascending."""
+    small = [one for one in range(1, int(number**0.5) + 1) if number % one == 0]
+    return tuple(sorted({*small, *(number // one for one in small)}))
 
 
 @dataclass(frozen=True)

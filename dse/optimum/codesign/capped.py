@@ -20,9 +20,8 @@ from dse.core.certificate import BOUNDED, INFEASIBLE
 from dse.core.domains import make_problem
 from dse.domains.codesign.space import Box
 from dse.optimum.codesign.branch import Closed, Incumbent, MachineBoxes, Open
-from dse.optimum.codesign.caps import NO_CAPS, CappedStructure, Caps
+from dse.optimum.codesign.caps import NO_CAPS, CappedStructure, Caps, least_within
 from dse.optimum.codesign.proving import Cache, OutOfTime
-from dse.optimum.codesign.sums import least_within
 from dse.optimum.front import Front, certify_front
 
 

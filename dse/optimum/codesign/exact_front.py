@@ -6,6 +6,9 @@ latency and energy of which nothing is known to be better in both, of machines n
 smallest. A box with no corner on the far side of all its lines has nothing to add, and is closed. Else lines
 are proven between those it has; when none may help, it is divided, and of a machine alone the network's exact
 front is added up from its layers' (`dse.optimum.network_front`).
+
+The loop over boxes is of its own. The engine has one loss to beat, here it is a set of corners; and boxes
+come as they were made, so that each finds the corners that those before it left.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ from dse.core.certificate import BOUNDED, INFEASIBLE
 from dse.core.domains import make_problem
 from dse.domains.codesign.space import Box, Point
 from dse.optimum.codesign.branch import Incumbent, MachineBoxes, Open
-from dse.optimum.codesign.costs import whole
+from dse.optimum.codesign.lemmas import whole
 from dse.optimum.codesign.machine import EQUAL, Chosen, Each
 from dse.optimum.codesign.proving import Cache, OutOfTime
 from dse.optimum.front import certify_front

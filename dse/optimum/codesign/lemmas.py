@@ -5,16 +5,25 @@ mappings, as a function of the energies and the weight, is concave, grows with e
 all double: with the least values v_i at prices c_i, and shares s_i >= 0 whose sum of s_i c_i is nowhere above
 the prices c, it is at least the sum of s_i v_i at c. The best shares are a small linear program. What was
 proven with larger capacities and rates holds for smaller ones.
+
+Sums over layers are lines: whatever the mappings, the network's energy E and cycles D keep every proven line
+`a E + b D >= c`. A product of powers has convex upper level sets, so its least value over all (E, D) that
+keep the lines is at a corner of theirs.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from dse.core.domains import make_problem
+from dse.core.hardware_figures import HardwareFigures
+from dse.core.layer import Layer
+from dse.domains.codesign.space import Priced
 from dse.support.arrays import FloatArray
 
 ROUNDED = 1e-12
@@ -123,3 +132,85 @@ def _best_shares(lemmas: list[Lemma], prices: tuple[float, ...]) -> tuple[float,
     found = tuple((lemma.number, float(share)) for lemma, share in zip(lemmas, shares, strict=True) if share)
     # What may not be paid for has no share, even where it says that nothing fits.
     return float(shares[usable] @ least[usable]) * (1 - ROUNDED), found
+
+
+KEPT = 1e-12
+"""By so much of itself a corner may miss a line and still count: that only lowers the bound."""
+
+Value = Callable[[float, float], float]
+"""From energy and cycles to what is minimised; it falls in neither."""
+
+
+class Line(NamedTuple):
+    """`energy * E + cycles * D >= least`."""
+
+    energy: float
+    cycles: float
+    least: float
+
+
+class Corner(NamedTuple):
+    """Where two lines meet, and the value there."""
+
+    value: float
+    energy: float
+    cycles: float
+    lines: tuple[int, int]
+
+
+def lowest_corner(lines: Iterable[Line], value: Value) -> Corner:
+    """The corner of the least value. There is a line of energy alone and one of cycles alone."""
+    every = list(lines)
+    if any(line.least == math.inf for line in every):
+        return Corner(math.inf, math.inf, math.inf, (0, 0))
+    found = Corner(math.inf, math.inf, math.inf, (0, 0))
+    for place, one in enumerate(every):
+        for other in range(place + 1, len(every)):
+            met = _meet(one, every[other])
+            if met is None or not all(_keeps(met, line) for line in every):
+                continue
+            corner = Corner(value(*met), *met, (place, other))
+            found = min(found, corner, key=lambda corner: corner.value)
+    return found
+
+
+def _meet(one: Line, other: Line) -> tuple[float, float] | None:
+    across = one.energy * other.cycles - other.energy * one.cycles
+    if abs(across) <= 1e-15 * (abs(one.energy * other.cycles) + abs(other.energy * one.cycles)):
+        return None
+    energy = (one.least * other.cycles - other.least * one.cycles) / across
+    cycles = (one.energy * other.least - other.energy * one.least) / across
+    if not np.isfinite([energy, cycles]).all():
+        return None
+    # Nothing is below 0, whatever the rounding.
+    return max(energy, 0.0), max(cycles, 0.0)
+
+
+def _keeps(met: tuple[float, float], line: Line) -> bool:
+    return line.energy * met[0] + line.cycles * met[1] >= line.least * (1 - KEPT)
+
+
+@dataclass
+class Costs:
+    """Energies in nJ and cycles of those of the first `seen` mappings that a machine can run, and these."""
+
+    machine: Priced
+    seen: int = 0
+    energies: list[float] = field(default_factory=list)
+    cycles: list[int] = field(default_factory=list)
+    mappings: list[Any] = field(default_factory=list)
+
+    def learn(self, layer: Layer, domain: HardwareFigures, mappings: Sequence[Any]) -> None:
+        """Price the mappings of a layer that follow."""
+        problem = make_problem(layer, self.machine.hardware, "energy", self.machine.model)
+        found = domain.price(problem, mappings)
+        fits = (found.reason == 0).nonzero()[0].tolist()
+        self.seen += len(mappings)
+        self.energies += found.energy_nj[fits].tolist()
+        self.cycles += found.cycles[fits].tolist()
+        self.mappings += [mappings[at] for at in fits]
+
+
+def whole(number: float) -> float:
+    """A number, as an int where it is one: of networks by shares, cycles need not be whole."""
+    return int(number) if number == int(number) else number

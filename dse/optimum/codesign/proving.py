@@ -5,10 +5,8 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +15,7 @@ from dse.core.layer import Layer
 from dse.core.problem import AnyProblem
 from dse.domains.codesign.space import Priced
 from dse.optimum import certify
-from dse.support.interrupts import prepare_process
+from dse.optimum.network import side_by_side
 
 NJ = 1e-9
 
@@ -91,19 +89,12 @@ def prover(workers: int, cache: Cache, seconds: Callable[[], float | None]) -> I
             raise OutOfTime
         return left
 
-    if workers == 1:
-        yield lambda asks: (prove(ask, cache, limit()) for ask in asks)
-        return
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=prepare_process) as pool:
+    with side_by_side(workers) as run:
 
         def ask_all(asks: Sequence[Ask]) -> Iterator[Proven]:
-            waiting = [pool.submit(prove, ask, cache, limit()) for ask in asks]
-            try:
-                for one in waiting:
-                    yield one.result()
+            for found in run(prove, ((ask, cache, limit()) for ask in asks)):
+                yield found
+                if workers > 1:
                     limit()
-            finally:
-                for one in waiting:
-                    one.cancel()
 
         yield ask_all

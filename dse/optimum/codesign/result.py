@@ -12,7 +12,7 @@ from dse.core.layer import Layer
 from dse.domains.codesign.space import HardwareSpace, Priced
 from dse.optimum.codesign.branch import Closed, Incumbent, MachineBoxes
 from dse.optimum.codesign.capped import CappedBoxes
-from dse.optimum.codesign.costs import whole
+from dse.optimum.codesign.lemmas import whole
 from dse.optimum.codesign.machine import EQUAL, Chosen
 from dse.optimum.codesign.workload import Part
 from dse.optimum.front import Front

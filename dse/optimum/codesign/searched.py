@@ -17,8 +17,10 @@ from dse.core.layer import Layer
 from dse.core.objective import objective_named
 from dse.domains.codesign.joint import Joint
 from dse.domains.codesign.space import HardwareSpace
+from dse.optimum.codesign.branch import Incumbent
+from dse.optimum.codesign.machine import Chosen
 from dse.optimum.codesign.networks import CERTIFY, JointNetwork, TwoLevels
-from dse.optimum.codesign.result import mean_power_mw, totals
+from dse.optimum.codesign.result import design
 from dse.search.evaluator import Observer
 from dse.search.record import Record, write_parquet
 from dse.search.run import Cell, open_journal, run_cell
@@ -148,33 +150,8 @@ def _best(problem: JointNetwork, joint: Joint, record: Record, each: int) -> dic
     if record.best is None:
         return None
     genes = record.genes(record.best, record.best + 1)[0]
-    point = record.evaluations(record.best, record.best + 1)
-    at, found = joint.at(genes), problem.network_at(genes)
-    assert at.priced is not None
-    place = tuple(genes[joint.parts[0]].tolist())
-    seconds, joules = (
-        int(point.cycles[0]) * at.priced.hardware.cycle_seconds,
-        float(point.energy_nj[0]) * 1e-9,
-    )
-    mappings = found.mappings or problem.designs_at(genes)
-    layers = zip(joint.layers, found.cycles, found.energies, mappings, strict=True)
-    return {
-        "value": float(point.loss[0]),
-        "evaluation": (record.best + 1) * each,
-        **joint.hardware.described(place),
-        "hardware": at.priced.hardware.to_dict(),
-        "cost_model": at.priced.model.spec,
-        "totals": totals(seconds, joules),
-        "cycles": int(point.cycles[0]),
-        "layers": [
-            {
-                "layer": layer.name or str(layer),
-                "repeats": layer.repeats,
-                "cycles": cycles,
-                "energy_nj": energy,
-                "mean_power_mw": mean_power_mw(energy * 1e-9, cycles * at.priced.hardware.cycle_seconds),
-                "mapping": mapping.to_dict(),
-            }
-            for layer, cycles, energy, mapping in layers
-        ],
-    }
+    costs = record.evaluations(record.best, record.best + 1)
+    mappings = problem.network_at(genes).mappings or problem.designs_at(genes)
+    chosen = Chosen(float(costs.loss[0]), float(costs.energy_nj[0]), int(costs.cycles[0]), tuple(mappings))
+    found = Incumbent(tuple(genes[joint.parts[0]].tolist()), chosen)
+    return design(joint.hardware, joint.layers, found) | {"evaluation": (record.best + 1) * each}

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from dse.domains.clustered.area import environment_area
+from dse.domains.clustered.figures import environment_area
 from dse.domains.codesign.reading import read_space, space_from_dict, space_from_plain
 from dse.domains.levels.machine import sram_pj
 from dse.models.loopnest.constants import Constants

@@ -24,8 +24,7 @@ from dse.optimum.chains.check import check_chain
 from dse.optimum.chains.check_tiles import _all, _words, needs
 from dse.optimum.chains.result import ChainProof
 from dse.optimum.chains.solve import certify_chains
-from dse.optimum.chains.tilings import Group, Tiling, part_of, size_of, tilings
-from dse.optimum.chains.words import WORDS, least_moved
+from dse.optimum.chains.tilings import WORDS, Group, Tiling, least_moved, part_of, size_of, tilings
 from tests import ROOT
 from tests.optimum.chains.small_chains import RESIDENCE, machine, prove, proven
 

@@ -110,7 +110,7 @@ def test_what_fronts_settle_is_the_best_of_the_layers_fronts(proofs: Path) -> No
 
 def test_more_sums_than_are_gone_through_leave_a_gap(proofs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = settled_by_fronts(proofs)
-    monkeypatch.setattr("dse.optimum.codesign.sums.MOST", 1)
+    monkeypatch.setattr("dse.optimum.codesign.caps.MOST", 1)
     found = dse.codesign(LAYERS, whole.space, "energy", **whole.caps, cache=False)
     assert (found.status, found.ended) == ("bounded", True)
     assert found.lower_bound < whole.lower_bound <= found.best["value"]

@@ -12,7 +12,7 @@ import dse
 from dse.core.edges import WholeNetwork
 from dse.core.layer import Layer
 from dse.optimum import certify, verify
-from dse.optimum.codesign.problem import CodesignProblem
+from dse.optimum.codesign.domain import CodesignProblem
 from tests.cli.test_codesign_cli import NETWORK, SPACE
 from tests.conftest import Dse
 from tests.domains.codesign.spaces import chips, gemmini

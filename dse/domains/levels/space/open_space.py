@@ -66,7 +66,6 @@ class OpenSpace(GeneVectors):
 
     @cached_property
     def genes(self) -> tuple[Gene, ...]:
-        """The genes, in the order of a vector: those of the mapping, then the figures of the hardware."""
         figures = (Gene(FIGURE_PREFIX + name, len(values), "ordinal") for name, values in self.parts.hardware)
         return (*self.widest.genes, *figures)
 
@@ -95,7 +94,6 @@ class OpenSpace(GeneVectors):
 
     @property
     def identity(self) -> dict[str, Any]:
-        """All that defines the space, as plain JSON data."""
         return {
             "layer": self.layer.to_dict(),
             "accelerator": self.machine.to_dict(),
@@ -155,7 +153,6 @@ class OpenSpace(GeneVectors):
         return np.ascontiguousarray(vectors[:, : self._mapped]), vectors[:, self._mapped :]
 
     def decode(self, genes: IntArray) -> HierarchyBatch:
-        """The mappings of the vectors (n, genes), with the hardware of each. ValueError if one is outside."""
         mapped, choices = self._parted(genes)
         return replace(self.widest.decode(mapped), machine=self.machine, choices=choices, opened=self.parts)
 
@@ -168,12 +165,10 @@ class OpenSpace(GeneVectors):
         return np.hstack([mapped, choices])
 
     def canonical(self, genes: IntArray) -> IntArray:
-        """The smallest vectors that stand for the same mappings: (n, genes)."""
         mapped, choices = self._parted(genes)
         return np.hstack([self.widest.canonical(mapped), choices])
 
     def neighbour(self, rng: np.random.Generator, genes: IntArray) -> IntArray:
-        """One neighbour of each vector (n, genes), drawn uniformly from those of all blocks: (n, genes)."""
         found = self.canonical(genes)
         for row, vector in enumerate(found):
             near = np.concatenate([self.neighbours(vector, block) for block in self.blocks])
@@ -182,7 +177,6 @@ class OpenSpace(GeneVectors):
         return found
 
     def neighbours(self, genes: IntArray, block: Block) -> IntArray:
-        """All neighbours of one vector (genes,) by the moves of a block, as `Block.neighbours` says."""
         mapped, choices = self._parted(np.asarray(genes)[np.newaxis])
         if block.index < len(self.widest.blocks):
             near = self.widest.neighbours(mapped[0], self.widest.blocks[block.index])
@@ -196,7 +190,6 @@ class OpenSpace(GeneVectors):
 
     @property
     def feature_names(self) -> tuple[str, ...]:
-        """What each feature is."""
         return (*self.widest.feature_names, *(f"log2 {name}" for name in self.parts.figures))
 
     def features(self, genes: IntArray) -> FloatArray:
@@ -210,13 +203,11 @@ class OpenSpace(GeneVectors):
 
     @property
     def feature_groups(self) -> tuple[int, ...]:
-        """A number for each feature, the same for those of one kind and level; figures are of one kind."""
         groups = self.widest.feature_groups
         return (*groups, *(max(groups) + 1 for _ in self.parts.choices))
 
     @property
     def structure(self) -> OpenSpace:
-        """What the designs are beyond their genes: the space itself says it."""
         return self
 
     def show(self, genes: IntArray) -> str:
@@ -227,7 +218,6 @@ class OpenSpace(GeneVectors):
         return f"{batch[0].text()}\n{', '.join(figures)}\n"
 
     def counts(self, genes: IntArray) -> FloatArray:
-        """As HierarchySpace: they are of the mapping alone."""
         return self.widest.counts(self._parted(genes)[0])
 
     def keep_inside(self, genes: IntArray, before: IntArray, changed: IntArray) -> IntArray:

@@ -96,7 +96,6 @@ class HierarchySpace(GeneVectors):
 
     @property
     def genes(self) -> tuple[Gene, ...]:
-        """The genes, in the order of a vector."""
         return self._packed.genes
 
     @cached_property
@@ -118,7 +117,6 @@ class HierarchySpace(GeneVectors):
 
     @property
     def identity(self) -> dict[str, Any]:
-        """All that defines the space, as plain JSON data."""
         return {
             "layer": self.layer.to_dict(),
             "accelerator": self.machine.to_dict(),
@@ -178,7 +176,6 @@ class HierarchySpace(GeneVectors):
         return least
 
     def decode(self, genes: IntArray) -> HierarchyBatch:
-        """The mappings of the vectors (n, genes). ValueError if one is not in the space."""
         return HierarchyBatch(self._rows(self.checked(genes)), self.layout, self.machine)
 
     def encode(self, mappings: list[HierarchyMapping] | HierarchyBatch) -> IntArray:
@@ -215,20 +212,17 @@ class HierarchySpace(GeneVectors):
         return ""
 
     def canonical(self, genes: IntArray) -> IntArray:
-        """The smallest vectors that stand for the same mappings: (n, genes)."""
         vectors = self.checked(genes)
         found = np.empty_like(vectors)
         _kernels().canonical(vectors, self._packed.tables, found)
         return found
 
     def neighbour(self, rng: np.random.Generator, genes: IntArray) -> IntArray:
-        """One neighbour of each vector (n, genes), drawn uniformly from those of all blocks: (n, genes)."""
         found = self.canonical(genes)
         _kernels().random_neighbours(found, self._rows(found), self._packed.tables, rng.random(len(found)))
         return found
 
     def neighbours(self, genes: IntArray, block: Block) -> IntArray:
-        """All neighbours of one vector (genes,) by the moves of a block, as `Block.neighbours` says."""
         vectors = self.checked(np.asarray(genes)[np.newaxis])
         rows, tables, index = self._rows(vectors), self._packed.tables, block.index
         out = np.empty((256, vectors.shape[1]), dtype=np.int64)
@@ -244,29 +238,21 @@ class HierarchySpace(GeneVectors):
 
     @property
     def feature_names(self) -> tuple[str, ...]:
-        """What each feature is."""
         return self._features.names
 
     def features(self, genes: IntArray) -> FloatArray:
-        """The mappings of the vectors (n, genes) as numbers for surrogates: see `Features`."""
         vectors = self.canonical(genes)
         return self._features(vectors, self._rows(vectors), self._packed.places)
 
     @property
     def feature_groups(self) -> tuple[int, ...]:
-        """A number for each feature, the same for those of one kind and level."""
         return self._features.groups
 
     @property
     def structure(self) -> HierarchySpace:
-        """What the designs are beyond their genes: the space itself says it."""
         return self
 
     def counts(self, genes: IntArray) -> FloatArray:
-        """log2 of the words held and moved at every level and of the steps: (n, counts).
-
-        Figures of a mapping are near sums of them; what a word costs anywhere is not among them.
-        """
         return self._features.counts(self._rows(self.checked(genes)))
 
     def keep_inside(self, genes: IntArray, before: IntArray, changed: IntArray) -> IntArray:

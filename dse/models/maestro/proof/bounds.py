@@ -13,7 +13,7 @@ from math import prod
 import numpy as np
 
 from dse.core.objective import objective_named
-from dse.domains.clustered.area import environment_area
+from dse.domains.clustered.figures import environment_area
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.space.genes import MAPPED_DIMS
 from dse.models.maestro.proof.boxes import MaestroBoxes

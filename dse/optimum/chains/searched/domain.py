@@ -29,18 +29,7 @@ class Chains(NetworkDomain):
     formats: ClassVar[Mapping[str, str]] = {"json": "what stays and a mapping for each layer"}
     noun = "a chain"
 
-    def make_problem(
-        self,
-        layer: Any,
-        hardware: Any,
-        objective: str,
-        cost_model: Any,
-        tiles: str,
-        fixed: Mapping[str, Any],
-        space: Any,
-        area_budget: float | None,
-    ) -> ChainProblem:
-        self.refuse_options(tiles, fixed, area_budget)
+    def problem(self, layer: Any, hardware: Any, objective: str, cost_model: Any) -> ChainProblem:
         refuse_several(objective)
         model: Any = core_model(cost_model) if isinstance(cost_model, str) else cost_model
         kind = SharedChainProblem if model.settings.intermediates == "shared" else ChainProblem

@@ -130,12 +130,10 @@ class ChainProblem(NetworkProblem):
 
     @cached_property
     def model(self) -> ChainsModel:
-        """The sums."""
         return ChainsModel(ChainSettings(self.intermediates))  # type: ignore[arg-type]
 
     @property
     def criteria(self) -> Criteria:
-        """Those of a layer, for all of it."""
         return self.first.criteria
 
     def _roomy(self, layer: Layer) -> AnyProblem:
@@ -255,15 +253,12 @@ class ChainProblem(NetworkProblem):
         return ChainDesign(plan, self.space.shares, names, tuple(mappings))
 
     def vectors(self, mappings: Sequence[Any]) -> IntArray:
-        """The gene vectors of designs."""
         return np.array([vector_of(self.space, one) for one in mappings])
 
     def hardware_of(self, genes: Sequence[int] | IntArray) -> str:
-        """Nothing."""
         return ""
 
     def read_mapping(self, data: object, where: str = "mapping") -> Any:
-        """The design in parsed JSON."""
         return read_design(self.space, data, where)
 
     # Words
@@ -287,7 +282,6 @@ class ChainProblem(NetworkProblem):
         return "feasible"
 
     def nest(self, mapping: Any) -> str:
-        """What stays, and the loops of each part."""
         lines = [self.needs(mapping)]
         for layer, _, problem, own in self._runs(mapping):
             lines += [f"{layer.name} x {layer.repeats}", problem.nest(own).rstrip("\n")]
@@ -304,7 +298,6 @@ class ChainProblem(NetworkProblem):
         return "\n".join(lines)
 
     def case(self, mapping: Any) -> dict[str, Any]:
-        """The design, with the machine."""
         return {"mapping": mapping.to_dict(), "hardware": self.accelerator.to_dict()}
 
 

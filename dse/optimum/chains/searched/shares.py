@@ -18,9 +18,8 @@ import numpy as np
 from dse.core.edges import INPUT, OUTPUT, WEIGHT
 from dse.core.space import Gene
 from dse.optimum.chains.program import Program
-from dse.optimum.chains.tilings import Group, Tiling, size_of, tilings
+from dse.optimum.chains.tilings import Group, Tiling, divisors, size_of, tilings
 from dse.optimum.chains.whole import Step
-from dse.optimum.chains.words import divisors
 from dse.support.arrays import IntArray
 
 AWAY, WHOLE, SHARED = range(3)

@@ -61,7 +61,6 @@ class ChainSpace(GeneVectors):
 
     @cached_property
     def genes(self) -> tuple[Gene, ...]:
-        """Where each tensor is and how tiles are shared, and then each member's."""
         own = (
             Gene(f"{one.name}.{gene.name}", gene.size, gene.kind, f"{one.name}.{gene.level}", gene.dim)
             for one in self.members
@@ -71,7 +70,6 @@ class ChainSpace(GeneVectors):
 
     @cached_property
     def blocks(self) -> tuple[Block, ...]:
-        """What stays and is shared, and the blocks of each member's own space."""
         count = len(self.shares.genes)
         found = [Block("stays", tuple(range(count)), 0, self)] if count else []
         for member, block in self._inner:
@@ -113,7 +111,6 @@ class ChainSpace(GeneVectors):
 
     @property
     def identity(self) -> dict[str, Any]:
-        """All that defines the space."""
         machine = {"accelerator": self.accelerator.to_dict(), "tiles": "factors", "fixed": {}}
         shared = {"most": self.program.most} if self.program.most > 1 else {}
         return {"layer": self.layer.to_dict(), **machine, **shared}
@@ -172,7 +169,6 @@ class ChainSpace(GeneVectors):
         return found
 
     def canonical(self, genes: IntArray, /) -> IntArray:
-        """The smallest vectors of the same designs."""
         found = np.zeros(genes.shape, dtype=np.int64)
         for plan, rows in self.alike(genes):
             found[rows, : len(self.shares.genes)] = self.shares.vector(plan)
@@ -227,7 +223,6 @@ class ChainSpace(GeneVectors):
 
     @cached_property
     def feature_names(self) -> tuple[str, ...]:
-        """A name for each of `features`."""
         own = (f"{one.name}.{name}" for one in self.members for name in one.whole.space.feature_names)
         return (*(gene.name for gene in self.shares.genes), *own)
 
@@ -239,5 +234,4 @@ class ChainSpace(GeneVectors):
         return np.hstack([first, *own])
 
     def decode(self, genes: IntArray, /) -> ChainDesigns:
-        """The designs of vectors. ValueError if one is not in the space."""
         return ChainDesigns(self, self.canonical(self.checked(genes)))
