@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dse.core.evaluation import BufferUse, Evaluation, Line, buffer_line
 from dse.core.layer import Layer
 from dse.core.objective import objectives_of, objectives_under
-from dse.core.reasons import Reason
 from dse.domains.clustered.accelerator import Accelerator
 from dse.domains.clustered.cases import results
 from dse.domains.clustered.feasibility import FeasibilityRules
-from dse.domains.clustered.limits import MM2
 from dse.domains.clustered.mapping import Mapping, MappingBatch
-
-if TYPE_CHECKING:
-    from dse.domains.clustered.problem import Problem
+from dse.domains.clustered.pricing import PricedProblem
 
 COMPUTE, DATA = "compute", "data movement"
 
@@ -59,7 +55,7 @@ class Breakdown:
         )
 
 
-def evaluate(problem: Problem, mapping: Mapping) -> Evaluation:
+def evaluate(problem: PricedProblem, mapping: Mapping) -> Evaluation:
     """Price `mapping` under the problem's cost model and judge it by its rules; no mapping raises.
 
     There is a loss by each objective with a name, and by the problem's, which may be a product or several.
@@ -84,21 +80,6 @@ def evaluate(problem: Problem, mapping: Mapping) -> Evaluation:
         breakdown = _breakdown(layer, accelerator, figures, busiest, detail.bound if detail else None)
     reason = None if feasible else problem.explain(mapping)
     return Evaluation(figures, feasible, reason, losses, breakdown, detail)
-
-
-def explain(problem: Problem, mapping: Mapping) -> str:
-    """Why the mapping is not feasible, with figures, or "feasible"."""
-    batch, model = MappingBatch.of([mapping]), problem.model
-    costs = problem.price_rows(batch.rows)
-    judged = problem.judged(batch, costs)
-    reason = Reason(int(judged.reason[0]))
-    if reason is Reason.AREA_TOO_LARGE:
-        area = judged.area[0] * MM2[model.units["area"]]
-        return f"the mapping needs {area:.6g} of {problem.area_budget:g} mm2"
-    if reason is Reason.BEYOND_LIMIT:
-        return problem.use.why(batch, costs)
-    refused = "" if costs.valid[0] else model.refusal(problem.priced_layer, problem.accelerator, mapping)
-    return refused or problem.rules.explain(batch.rows[0], costs)
 
 
 def _breakdown(

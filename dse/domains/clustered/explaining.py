@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -22,10 +22,8 @@ from dse.core.reasons import Reason
 from dse.domains.clustered.accelerator import Accelerator
 from dse.domains.clustered.mapping import Mapping as DataflowMapping
 from dse.domains.clustered.mapping import MappingBatch
+from dse.domains.clustered.pricing import PricedProblem
 from dse.support.arrays import IntArray
-
-if TYPE_CHECKING:
-    from dse.domains.clustered.problem import Problem
 
 RANDOM, RANDOM_OUTSIDE = 2_000, 100
 """How many random mappings are tried; fewer under a model that may be slow."""
@@ -34,7 +32,7 @@ MAX_GENES = 2
 """How many fixed genes at once are tried with other values."""
 
 
-def explain_mapping(problem: Problem, mapping: DataflowMapping) -> Explanation:
+def explain_mapping(problem: PricedProblem, mapping: DataflowMapping) -> Explanation:
     """Why one mapping is not feasible, and what would make it so: buffers or PEs, or one gene of its own."""
     found = problem.evaluate(mapping)
     reason = Reason(int(found.reason[0]))
@@ -51,7 +49,7 @@ def explain_mapping(problem: Problem, mapping: DataflowMapping) -> Explanation:
     return Explanation(False, problem.explain(mapping), 1, {reason.text: 1}, tuple(hardware), genes, limits)
 
 
-def explain_space(problem: Problem) -> Explanation:
+def explain_space(problem: PricedProblem) -> Explanation:
     """Why no mapping of a problem is feasible, if none is, and what would make one so."""
     genes = _random(problem)
     if problem.price(genes).reason.all():
@@ -81,7 +79,7 @@ def without(fixed: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
 # Hardware
 
 
-def _larger_buffers(problem: Problem, genes: IntArray) -> Iterator[Change]:
+def _larger_buffers(problem: PricedProblem, genes: IntArray) -> Iterator[Change]:
     """The least L1 alone, the least L2 alone, or, where neither does, the least of both."""
     found = problem.price(genes)
     fit = np.isin(found.reason, CAPACITY)
@@ -105,7 +103,9 @@ def _larger_buffers(problem: Problem, genes: IntArray) -> Iterator[Change]:
     yield from sorted(filter(None, changes), key=_growth)
 
 
-def _with_hardware(problem: Problem, mapping: DataflowMapping, needs: Mapping[str, int]) -> Change | None:
+def _with_hardware(
+    problem: PricedProblem, mapping: DataflowMapping, needs: Mapping[str, int]
+) -> Change | None:
     """The change of those figures that are too small, if the mapping is feasible with it."""
     machine = problem.accelerator
     values = {
@@ -127,7 +127,7 @@ def _growth(change: Change) -> float:
 # Limits
 
 
-def _looser_limits(problem: Problem, mappings: MappingBatch) -> Iterator[Change]:
+def _looser_limits(problem: PricedProblem, mappings: MappingBatch) -> Iterator[Change]:
     """Each limit with the nearest share that one of the mappings keeps, if they keep all others."""
     for figure, limit in problem.use.limits.items():
         others = [str(other) for other in problem.use.limits.values() if other != limit]
@@ -146,7 +146,7 @@ def _looser_limits(problem: Problem, mappings: MappingBatch) -> Iterator[Change]
 # Genes
 
 
-def _freed(problem: Problem) -> Iterator[Change]:
+def _freed(problem: PricedProblem) -> Iterator[Change]:
     """The fewest fixed genes that make a mapping feasible with other values, each as near as can be."""
     for count in range(1, MAX_GENES + 1):
         changes = [_nearest(problem, names) for names in combinations(problem.fixed, count)]
@@ -156,7 +156,7 @@ def _freed(problem: Problem) -> Iterator[Change]:
             return
 
 
-def _nearest(problem: Problem, names: Sequence[str]) -> Change | None:
+def _nearest(problem: PricedProblem, names: Sequence[str]) -> Change | None:
     """The mapping that is feasible with other values of these genes, whose values are the nearest."""
     free = replace(problem, fixed=without(problem.fixed, names))
     genes = _smallest(free, orders=False, vary=names)
@@ -173,7 +173,7 @@ def _nearest(problem: Problem, names: Sequence[str]) -> Change | None:
     return Change(changes[best], mappings[best])
 
 
-def _other_genes(problem: Problem, mapping: DataflowMapping) -> Iterator[Change]:
+def _other_genes(problem: PricedProblem, mapping: DataflowMapping) -> Iterator[Change]:
     """The single genes of a mapping that make it feasible with another value, the nearest value of each."""
     try:
         [start] = problem.space.encode(MappingBatch.of([mapping])).tolist()
@@ -228,7 +228,7 @@ def _shown(value: Any) -> Any:
 # Points
 
 
-def _smallest(problem: Problem, *, orders: bool, vary: Sequence[str] = ()) -> IntArray:
+def _smallest(problem: PricedProblem, *, orders: bool, vary: Sequence[str] = ()) -> IntArray:
     """Gene vectors of the smallest tiles: all parallel dims and clusters, and of some genes all values."""
     # An inner tile has other values where its outer tile has.
     varied = {"cluster", *vary, *(name.replace("inner.tile", "outer.tile") for name in vary)}
@@ -240,6 +240,6 @@ def _smallest(problem: Problem, *, orders: bool, vary: Sequence[str] = ()) -> In
     return np.stack([axis.ravel() for axis in grid], axis=1).astype(np.int64)
 
 
-def _random(problem: Problem) -> IntArray:
+def _random(problem: PricedProblem) -> IntArray:
     count = RANDOM_OUTSIDE if problem.model.outside else RANDOM
     return problem.space.sample(np.random.default_rng(0), count)

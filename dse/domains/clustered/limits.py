@@ -18,10 +18,10 @@ from dse.core.figures import BUFFERS, CostBatch, Figures
 from dse.core.layer import Layer
 from dse.core.limits import AT_LEAST, AT_MOST, PE_USE, Limit
 from dse.domains.clustered.accelerator import Accelerator, figure_column
+from dse.domains.clustered.feasibility import FeasibilityRules
 from dse.support.arrays import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from dse.domains.clustered.feasibility import FeasibilityRules
     from dse.domains.clustered.mapping import MappingBatch
 
 L1_USE, L2_USE = "l1_use", "l2_use"
@@ -81,8 +81,6 @@ class Use:
 
     @cached_property
     def _rules(self) -> FeasibilityRules:
-        from dse.domains.clustered.feasibility import FeasibilityRules
-
         return FeasibilityRules(self.layer, self.accelerator, "latency")
 
     def shares(self, mappings: MappingBatch, costs: Figures) -> dict[str, FloatArray]:

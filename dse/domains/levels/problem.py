@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os.path
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,11 +21,12 @@ from dse.core.hardware import FIGURE_PREFIX
 from dse.core.layer import Layer
 from dse.core.limits import read_limits, words_of
 from dse.core.names import naming_line
-from dse.core.objective import canonical_objective, parse_objectives
+from dse.core.objective import OBJECTIVES, canonical_objective, parse_objectives
 from dse.core.problem import SharedMembers
 from dse.core.reasons import Reason
 from dse.domains.levels.cost_model import LevelsCostModel, PriceRows
 from dse.domains.levels.judging import (
+    LevelsBreakdown,
     LevelsUse,
     PriceEach,
     criteria_of,
@@ -159,14 +161,42 @@ class MachineProblem(SharedMembers):
         return ", ".join(f"{name} {named[FIGURE_PREFIX + name][0]:,}" for name in self.parts.figures)
 
     def explain(self, mapping: HierarchyMapping) -> str:
-        from dse.domains.levels.judging import explain
-
-        return explain(self, mapping)
+        rows = self.space.layout.encode([mapping])
+        reason = Reason(int(self.price_rows(rows).reason[0]))
+        words, wide = (figures[0].tolist() for figures in self.space.measure(rows))
+        unit = self.accelerator.unit
+        if reason is Reason.BEYOND_LIMIT:
+            return self.use.why(words, wide)
+        for place, level in enumerate(self.accelerator.levels):
+            least = int(self.space.least_spread[place])
+            if reason is Reason.LEVEL_TOO_SMALL and words[place] > (level.capacity or words[place]):
+                return f"{level.name} needs {words[place]} of {level.capacity} {unit}"
+            if reason is Reason.TOO_WIDE and wide[place] > level.fan_out:
+                return f"{level.name} spreads over {wide[place]} of {level.fan_out} instances"
+            if reason is Reason.TOO_NARROW and wide[place] < least:
+                return f"{level.name} spreads over {wide[place]} instances; {least} are asked for"
+        return reason.text
 
     def judge(self, mapping: HierarchyMapping) -> Evaluation:
-        from dse.domains.levels.judging import evaluate
-
-        return evaluate(self, mapping)
+        """Its figures are those of a case, by level too."""
+        priced, machine = self.evaluate(mapping), self.accelerator
+        feasible = bool(priced.reason[0] == 0)
+        named = {name: column.tolist()[0] for name, column in priced.figures().items()}
+        ours = [one for one in OBJECTIVES.values() if one.adds_up]
+        losses = {
+            one.name: float(one.value(priced, machine.hertz)[0]) if feasible else None
+            for one in (*ours, *parse_objectives(self.objective))
+        }
+        line = json.dumps(self.case(mapping))
+        (found,) = self.model.price_lines([("mapping", line)], detail=True)
+        whole = {**named, **found, "status": "ok" if feasible else "invalid"}
+        reason, detail = None if feasible else self.explain(mapping), self.detail(mapping)
+        breakdown = None
+        if detail:
+            _, wide = self.space.measure(self.space.layout.encode([mapping]))
+            macs, used = self.layer.macs, int(wide[0].prod())
+            breakdown = LevelsBreakdown.of(machine, macs, detail, found["utilization"], used)
+        return Evaluation(whole, feasible, reason, losses, breakdown, detail)
 
     def case(self, mapping: HierarchyMapping) -> dict[str, Any]:
         return machine_case(self.space.workload, self.accelerator, mapping)

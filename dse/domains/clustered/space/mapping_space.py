@@ -78,6 +78,7 @@ class MappingSpace(GeneVectors):
 
     @cached_property
     def genes(self) -> tuple[Gene, ...]:
+        """The genes, in the order of a vector."""
         sizes = {name: len(choices) for name, choices in self._choices.items()}
         for chain in self._chains:
             sizes[f"outer.tile.{chain.dim}"] = len(chain.outer_choices)
@@ -86,6 +87,7 @@ class MappingSpace(GeneVectors):
 
     @property
     def mappings(self) -> int:
+        """How many distinct mappings the vectors decode to, exactly."""
         chains = math.prod(chain.count for chain in self._chains)
         return chains * math.prod(len(choices) for choices in self._choices.values())
 
@@ -108,6 +110,7 @@ class MappingSpace(GeneVectors):
 
     @cached_property
     def blocks(self) -> tuple[Block, ...]:
+        """The genes grouped by meaning, with their neighbourhood moves."""
         return make_blocks(self, self.parts)
 
     def sample(self, rng: np.random.Generator, n: int) -> IntArray:
@@ -174,9 +177,14 @@ class MappingSpace(GeneVectors):
         return self.parts.nearest(self.accelerator)
 
     def canonical(self, genes: IntArray) -> IntArray:
+        """The smallest vectors of the mappings that the vectors (n, genes) stand for: (n, genes)."""
         return self.encode(self.decode(genes))
 
     def neighbour(self, rng: np.random.Generator, genes: IntArray) -> IntArray:
+        """One neighbour of each vector (n, genes), drawn uniformly from those of all blocks: (n, genes).
+
+        A vector that has no neighbour (in a space of one mapping) is its own.
+        """
         vectors = self.as_vectors(genes)
         out = np.empty((len(vectors), len(self.sizes)), dtype=np.int64)
         bad = _moves().random_neighbours(vectors, self._packed, rng.random(len(vectors)), out)
@@ -185,6 +193,7 @@ class MappingSpace(GeneVectors):
         return out
 
     def neighbours(self, genes: IntArray, block: Block) -> IntArray:
+        """All neighbours of one vector (genes,) by the moves of a block, as `Block.neighbours` says."""
         vectors = self.as_vectors(np.asarray(genes)[np.newaxis])
         kernel = _moves()
         out = np.empty((kernel.MAX_MOVES, len(self.sizes)), dtype=np.int64)
@@ -195,9 +204,11 @@ class MappingSpace(GeneVectors):
 
     @property
     def feature_names(self) -> tuple[str, ...]:
+        """What each feature is."""
         return feature_names(self.parts)
 
     def features(self, genes: IntArray) -> FloatArray:
+        """The mappings of the vectors (n, genes) as numbers for surrogates: see `mapping_features`."""
         return mapping_features(self.layer, self.accelerator, self.decode(genes), self.parts)
 
     def show(self, genes: IntArray) -> str:
