@@ -1,7 +1,8 @@
-"""A layer as ZigZag's files describe it: plain data, for which ZigZag need not be there."""
+"""A layer and a machine as ZigZag's files describe them: plain data, for which ZigZag need not be there."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from math import gcd
 from typing import Any
 
@@ -41,6 +42,48 @@ def layer_data(layer: Layer, word: int = WORD) -> dict[str, Any]:
         "padding": _padding(layer),
         "pr_loop_sizes": None,
     }
+
+
+def array_data(
+    name: str, memories: Mapping[str, Any], mac_pj: float, sizes: Mapping[str, int]
+) -> dict[str, Any]:
+    """A machine of these memories, and an array of MACs of these `sizes`, by dim."""
+    return {
+        "name": name,
+        "memories": memories,
+        "operational_array": {
+            "is_imc": False,
+            "unit_energy": mac_pj,
+            "unit_area": 0,
+            "dimensions": list(sizes),
+            "sizes": list(sizes.values()),
+            "systolic_dimensions": [],
+        },
+    }
+
+
+def memory_data(
+    bits: int, read_pj: float, write_pj: float, operands: Sequence[str], ports: Sequence[Any]
+) -> dict[str, Any]:
+    """A memory; energies are those of what a port moves in a cycle."""
+    return {
+        "size": bits,
+        "r_cost": read_pj,
+        "w_cost": write_pj,
+        "area": 0,
+        "latency": 1,
+        "mem_type": "sram",
+        "auto_cost_extraction": False,
+        "force_double_buffering": False,
+        "operands": list(operands),
+        "ports": list(ports),
+    }
+
+
+def port_data(name: str, kind: str, least: int, most: int, allocation: Sequence[str]) -> dict[str, Any]:
+    """A port that moves so many bits in a cycle."""
+    found = {"name": name, "type": kind, "bandwidth_min": least, "bandwidth_max": most}
+    return {**found, "allocation": list(allocation)}
 
 
 def _padding(layer: Layer) -> list[list[int]]:

@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 SMALL = 1 << 20
-"""Words of all outputs of a chain that are followed one by one; those of larger ones in ranges."""
+"""Words of all outputs of a chain whose schedule is executed as part of its proof."""
 
 
 @dataclass(frozen=True)
@@ -36,17 +36,10 @@ class Machine:
     sizes: Mapping[Layer, Mapping[str, int]]
 
 
-def execute_chain(
-    chain: Chain, schedule: Mapping[str, Any], machine: Machine, *, word_by_word: bool | None = None
-) -> Executed:
-    """Run a chain as its schedule says, once; RefusedError where that cannot be.
-
-    By default the words of a small chain are followed one by one, those of a larger one in ranges.
-    """
+def execute_chain(chain: Chain, schedule: Mapping[str, Any], machine: Machine) -> Executed:
+    """Run a chain as its schedule says, once; RefusedError where that cannot be."""
     sizes = {name: machine.sizes[layer] for name, layer in zip(chain.names, chain.layers, strict=True)}
-    if word_by_word is None:
-        word_by_word = small(chain)
-    return Execution(chain, schedule, sizes, machine.room, word_by_word).run()
+    return Execution(chain, schedule, sizes, machine.room).run()
 
 
 def execute_chains(
@@ -104,7 +97,7 @@ def executed_check(chains: Sequence[Chain], schedule: Mapping[str, Any], machine
 
 
 def small(chain: Chain) -> bool:
-    """Whether words of a chain are followed one by one."""
+    """Whether a schedule of the chain is executed as part of its proof."""
     words = 0
     for layer in chain.layers:
         channels = layer.C if layer.type == "DSCONV" else layer.K

@@ -17,10 +17,7 @@ from typing import Any
 from dse.core.edges import BESIDE, INPUT, OUTPUT, Chain, Edge
 from dse.core.layer import Layer
 from dse.optimum.executor.groups import RefusedError, lines, tiles
-from dse.optimum.executor.stores import Bits, Box, Boxes, Range, Store, words_of
-
-SMALL = 1 << 22
-"""Words of all tensors of a chain that are followed word by word."""
+from dse.optimum.executor.stores import Box, Range, Store, words_of
 
 
 @dataclass(frozen=True)
@@ -47,7 +44,6 @@ class Execution:
     schedule: Mapping[str, Any]
     sizes: Mapping[str, Mapping[str, int]]
     room: int
-    word_by_word: bool = True
     events: int = 0
     peak: int = 0
     tiles: dict[str, int] = field(default_factory=dict)
@@ -60,9 +56,7 @@ class Execution:
         self.layers: dict[str, Layer] = dict(zip(names, self.chain.layers, strict=True))
         self.runs = {name: layer.repeats // self.chain.times for name, layer in self.layers.items()}
         self.shapes = {name: (self.runs[name], *_made(layer)) for name, layer in self.layers.items()}
-        kind = Bits if self.word_by_word else Boxes
-        self.off: Store = kind(self.shapes)
-        self.home: Store = kind(self.shapes)
+        self.off, self.home = Store(), Store()
         self.stays = [name for name in self.schedule["stays"] if name in names]
         self.elsewhere = dict(self.chain.also_read)
         self.entries = {one["layer"]: one for one in self.schedule["runs"] if one["layer"] in names}

@@ -1,81 +1,39 @@
-"""Which words of tensors are somewhere: in a bitmap, word by word, or as boxes of index ranges."""
+"""Which words of tensors are somewhere: boxes of index ranges."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import prod
-from typing import Any, Protocol
-
-import numpy as np
 
 Range = tuple[int, int]
 Box = tuple[Range, Range, Range]
 """Runs, channels (or columns) and places (or rows) of a layer's output, each from one to before another."""
 
 
-class Store(Protocol):
-    """Words of tensors, by the layers that make them."""
-
-    def add(self, name: str, box: Box) -> None:
-        """The words of a box are there from now on."""
-
-    def remove(self, name: str, box: Box) -> None:
-        """They are there no more."""
-
-    def missing(self, name: str, box: Box) -> int:
-        """How many words of a box are not there."""
-
-    def count(self, name: str) -> int:
-        """How many words of a tensor are there."""
-
-
 @dataclass
-class Bits:
-    """A Store with a bit for each word; `shapes` are the tensors' whole sizes."""
+class Store:
+    """Words of tensors, by the layers that make them, as boxes that do not overlap."""
 
-    shapes: dict[str, tuple[int, int, int]]
-    held: dict[str, Any] = field(default_factory=dict)
-
-    def _of(self, name: str) -> Any:
-        if name not in self.held:
-            self.held[name] = np.zeros(self.shapes[name], dtype=bool)
-        return self.held[name]
-
-    def add(self, name: str, box: Box) -> None:
-        self._of(name)[tuple(slice(*ends) for ends in box)] = True
-
-    def remove(self, name: str, box: Box) -> None:
-        self._of(name)[tuple(slice(*ends) for ends in box)] = False
-
-    def missing(self, name: str, box: Box) -> int:
-        part = self._of(name)[tuple(slice(*ends) for ends in box)]
-        return int(part.size - np.count_nonzero(part))
-
-    def count(self, name: str) -> int:
-        return int(np.count_nonzero(self._of(name)))
-
-
-@dataclass
-class Boxes:
-    """A Store of boxes that do not overlap."""
-
-    shapes: dict[str, tuple[int, int, int]]
     held: dict[str, list[Box]] = field(default_factory=dict)
 
     def add(self, name: str, box: Box) -> None:
+        """The words of a box are there from now on."""
         self.remove(name, box)
         if words_of(box):
             self.held.setdefault(name, []).append(box)
 
     def remove(self, name: str, box: Box) -> None:
+        """They are there no more."""
         self.held[name] = [part for one in self.held.get(name, []) for part in without(one, box)]
 
     def missing(self, name: str, box: Box) -> int:
+        """How many words of a box are not there."""
         there = (common(one, box) for one in self.held.get(name, []))
         return words_of(box) - sum(words_of(one) for one in there if one is not None)
 
     def count(self, name: str) -> int:
+        """How many words of a tensor are there."""
         return sum(map(words_of, self.held.get(name, [])))
 
 

@@ -1,4 +1,4 @@
-"""The executor of schedules: true ones run, word by word and in ranges; a faulty solver's are refused."""
+"""The executor of schedules: true ones run; a faulty solver's are refused."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dse.optimum.chains.program import Program
 from dse.optimum.chains.result import ChainProof
 from dse.optimum.chains.solve import certify_chains
 from dse.optimum.executor import Executed, Machine, RefusedError, execute_chain
-from dse.optimum.executor.stores import Bits, Boxes, words_of
+from dse.optimum.executor.stores import Store
 from tests.optimum.chains.small_chains import prove
 from tests.optimum.chains.test_read_elsewhere import DENSE, PLAIN, conv, machine
 
@@ -32,9 +32,9 @@ def proven(chain: Chain, room: int, **ways: Any) -> ChainProof:
     )
 
 
-def executed(proof: ChainProof, chain: Chain, room: int, **ways: Any) -> Executed:
+def executed(proof: ChainProof, chain: Chain, room: int) -> Executed:
     """The proof's schedule run, by what the chain's source says."""
-    return execute_chain(chain, proof.to_dict(), Machine(room, sizes_of(chain, room)), **ways)
+    return execute_chain(chain, proof.to_dict(), Machine(room, sizes_of(chain, room)))
 
 
 def sizes_of(chain: Chain, room: int) -> dict[Layer, dict[str, int]]:
@@ -77,17 +77,27 @@ CHAINS = {
 
 
 @pytest.mark.parametrize("name", CHAINS)
-def test_a_proven_schedule_runs_word_by_word_and_in_ranges(name: str) -> None:
+def test_a_proven_schedule_runs(name: str) -> None:
     chain, room = CHAINS[name]
     proof = proven(chain, room, lines=True)
-    found = [executed(proof, chain, room, word_by_word=way) for way in (True, False)]
-    assert found[0] == found[1]
-    assert 0 < found[0].peak <= room
+    found = executed(proof, chain, room)
+    assert 0 < found.peak <= room
     assert proof.best is not None
     for layer in chain.names:
-        words = found[0].written[layer] + found[0].kept[layer]
+        words = found.written[layer] + found.kept[layer]
         made = chain.layers[chain.place(layer)]
         assert words == made.K * made.output[0] * made.output[1] * made.repeats
+
+
+def test_words_are_where_they_were_put_one_by_one() -> None:
+    rng, store, words = np.random.default_rng(0), Store(), np.zeros((3, 5, 7), dtype=bool)
+    for _ in range(300):
+        box: Any = tuple(tuple(sorted(rng.integers(size + 1, size=2).tolist())) for size in words.shape)
+        inside = tuple(slice(*ends) for ends in box)
+        assert store.missing("a", box) == np.count_nonzero(~words[inside])
+        words[inside] = put = bool(rng.integers(2))
+        (store.add if put else store.remove)("a", box)
+        assert store.count("a") == np.count_nonzero(words)
 
 
 def test_the_chains_above_stay_in_every_way() -> None:
@@ -205,15 +215,3 @@ def test_parts_that_do_not_do_all_the_work_are_refused() -> None:
     data["shared"][0]["runs"][0]["count"] += 1
     with pytest.raises(RefusedError, match=r"the parts of a do .* MACs"):
         execute_chain(chain, data, Machine(room, sizes_of(chain, room)))
-
-
-def test_words_in_a_bitmap_and_in_ranges_are_the_same() -> None:
-    rng, shapes = np.random.default_rng(1), {"a": (3, 5, 7)}
-    bits, boxes = Bits(shapes), Boxes(shapes)
-    for _ in range(300):
-        ends = [sorted(rng.integers(0, size + 1, 2).tolist()) for size in shapes["a"]]
-        box = (tuple(ends[0]), tuple(ends[1]), tuple(ends[2]))
-        for store in (bits, boxes):
-            (store.add if rng.bit_generator.state["state"]["state"] % 2 else store.remove)("a", box)
-        assert bits.missing("a", box) == boxes.missing("a", box) <= words_of(box)
-        assert bits.count("a") == boxes.count("a")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dse.core.zigzag_workload import WORD
+from dse.core.zigzag_workload import WORD, array_data, memory_data, port_data
 from dse.domains.clustered.accelerator import Accelerator
 
 MOVES = ("I1, fh", "I1, tl", "I2, fh", "I2, tl", "O, fh", "O, tl", "O, fl", "O, th")
@@ -27,29 +27,12 @@ def machine_data(accelerator: Accelerator, energies: Any, ticks: int = 1) -> dic
         *(_port(2 + index, noc, [move]) for index, move in enumerate(MAC_ACCESSES)),
         memories["l1"]["ports"][1],
     ]
-    return {
-        "name": "machine",
-        "memories": memories,
-        "operational_array": {
-            "is_imc": False,
-            "unit_energy": energies.mac_pj,
-            "unit_area": 0,
-            "dimensions": ["D1"],
-            "sizes": [accelerator.num_pes],
-            "systolic_dimensions": [],
-        },
-    }
+    return array_data("machine", memories, energies.mac_pj, {"D1": accelerator.num_pes})
 
 
 def _port(index: int, width: int, allocation: list[str]) -> dict[str, Any]:
     """A port of `width` bits that moves whole words."""
-    return {
-        "name": f"rw_port_{index}",
-        "type": "read_write",
-        "bandwidth_min": min(WORD, width),
-        "bandwidth_max": width,
-        "allocation": allocation,
-    }
+    return port_data(f"rw_port_{index}", "read_write", min(WORD, width), width, allocation)
 
 
 def _memory(
@@ -57,19 +40,9 @@ def _memory(
 ) -> dict[str, Any]:
     """A memory of all tensors, each of whose ports serves some directions of all."""
     access_pj = element_pj * width / WORD
-    return {
-        "size": elements * WORD,
-        "r_cost": access_pj,
-        "w_cost": access_pj,
-        "area": 0,
-        "latency": 1,
-        "mem_type": "sram",
-        "auto_cost_extraction": False,
-        "force_double_buffering": False,
-        "operands": ["I1", "I2", "O"],
-        "ports": [
-            _port(index, width, [move for move in MOVES if move.endswith(served_by)])
-            for index, served_by in enumerate(ports)
-        ],
-        "served_dimensions": served,
-    }
+    doors = [
+        _port(index, width, [move for move in MOVES if move.endswith(served_by)])
+        for index, served_by in enumerate(ports)
+    ]
+    found = memory_data(elements * WORD, access_pj, access_pj, ("I1", "I2", "O"), doors)
+    return found | {"served_dimensions": served}

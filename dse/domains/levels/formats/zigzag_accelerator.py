@@ -13,7 +13,7 @@ from math import prod
 from typing import Any
 
 from dse.core.layer import COUPLED, Layer
-from dse.core.zigzag_workload import held
+from dse.core.zigzag_workload import array_data, held, memory_data, port_data
 from dse.domains.levels.formats.zigzag_machine import UNLIMITED, WORD_BITS
 from dse.domains.levels.machine import TENSORS, Level, Machine
 from dse.domains.levels.mapping import HierarchyMapping
@@ -58,18 +58,7 @@ def accelerator_data(machine: Machine, mapping: HierarchyMapping, sizes: Sizes) 
     fan_outs = {name: machine.levels[place].fan_out for name, place in dims.items()} or {"D1": 1}
     if not dims:
         memories = {name: memory | {"served_dimensions": ["D1"]} for name, memory in memories.items()}
-    return {
-        "name": machine.name,
-        "memories": memories,
-        "operational_array": {
-            "is_imc": False,
-            "unit_energy": machine.mac_pj,
-            "unit_area": 0,
-            "dimensions": list(fan_outs),
-            "sizes": list(fan_outs.values()),
-            "systolic_dimensions": [],
-        },
-    }
+    return array_data(machine.name, memories, machine.mac_pj, fan_outs)
 
 
 def _macs(machine: Machine, place: int) -> int:
@@ -81,18 +70,12 @@ def _memory(level: Level, keep: tuple[str, ...], words: int, macs: int) -> dict[
     tensors = [tensor for tensor in TENSORS if tensor in keep]
     widths = _widths(level, macs)
     access = level.block * WORD_BITS
-    return {
-        "size": words * WORD_BITS,
-        "r_cost": level.energy.read_pj * widths["read"] / access,
-        "w_cost": level.energy.write_pj * widths["write"] / access,
-        "area": 0,
-        "latency": 1,
-        "mem_type": "sram",
-        "auto_cost_extraction": False,
-        "force_double_buffering": False,
-        "operands": [OPERANDS[tensor] for tensor in tensors],
-        "ports": _ports(level, tensors, widths),
-    }
+    costs = (
+        level.energy.read_pj * widths["read"] / access,
+        level.energy.write_pj * widths["write"] / access,
+    )
+    operands = [OPERANDS[tensor] for tensor in tensors]
+    return memory_data(words * WORD_BITS, *costs, operands, _ports(level, tensors, widths))
 
 
 def _widths(level: Level, macs: int) -> dict[str, int]:
@@ -117,15 +100,15 @@ def _ports(level: Level, tensors: list[str], widths: dict[str, int]) -> list[dic
         ):
             groups += [(kind, kind, some)] if limit is not None else [(kind, kind, [move]) for move in some]
     letters = {"read": "r", "write": "w", "read_write": "rw"}
+    # Costs go by words, as blocks of all that is moved would have them, not of each period.
     return [
-        {
-            "name": f"{letters[kind]}_port_{number}",
-            "type": kind,
-            # Costs go by words, as blocks of all that is moved would have them, not of each period.
-            "bandwidth_min": min(WORD_BITS, widths[width]),
-            "bandwidth_max": widths[width],
-            "allocation": [f"{OPERANDS[tensor]}, {move}" for tensor, move in some],
-        }
+        port_data(
+            f"{letters[kind]}_port_{number}",
+            kind,
+            min(WORD_BITS, widths[width]),
+            widths[width],
+            [f"{OPERANDS[tensor]}, {move}" for tensor, move in some],
+        )
         for number, (kind, width, some) in enumerate(groups, 1)
     ]
 
