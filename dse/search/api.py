@@ -16,6 +16,7 @@ from dse.core.objective import parse_objectives, several
 from dse.core.problem import AnyProblem, is_problem
 from dse.core.reasons import Reason
 from dse.search.abilities import abilities_of
+from dse.search.callbacks import Callback
 from dse.search.evaluator import Observer, Progress, SearchEnded
 from dse.search.fronts import entries, front_of
 from dse.search.keeping import Held, Kept
@@ -183,6 +184,7 @@ def search(
     start: Start | None = None,
     observers: Iterable[Observer] = (),
     on_progress: Callable[[Progress], bool | None] | None = None,
+    callbacks: Iterable[Callback] = (),
     out: Path | str | None = None,
     save_policy: Path | str | None = None,
 ) -> Result:
@@ -195,8 +197,8 @@ def search(
     samples are journalled while the search runs, a search that was interrupted goes on, and the record stays
     there. `save_policy` is a folder for what the searcher has learned, if it is one that has a policy.
     `on_progress` is called with a Progress after every batch; where it returns False the search ends
-    there, and the result has what was found. With `out` the same call goes on from such an end. Raises
-    InputError for wrong input, and what the searcher raises.
+    there, and the result has what was found. With `out` the same call goes on from such an end. `callbacks`
+    follow it (see Callback). Raises InputError for wrong input, and what the searcher raises.
     """
     searcher = searcher or default_searcher()
     if start == RANDOM and isinstance(searcher, str):
@@ -208,8 +210,13 @@ def search(
         observers = (*observers, _ending(on_progress))
     if save_policy is not None and not abilities_of(cell.searcher).has_policy:
         raise InputError(f"searcher {cell.name!r} learns no policy that could be saved")
-    kept = None if save_policy is None else Kept(Path(save_policy))
+    kept, followers = None if save_policy is None else Kept(Path(save_policy)), tuple(callbacks)
+    for each in followers:
+        each.begin(cell)
+    observers = (*observers, *(each.progress for each in followers))
     result = _searched(cell, observers, None if out is None else Path(out), kept)
+    for each in followers:
+        each.end(result)
     if kept is not None:
         kept.save(cell.name, _about_policy(result))
     return result

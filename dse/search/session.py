@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dse.search.api import Result
-from dse.search.evaluator import BudgetExhausted, Evaluator, Known, Observer
+from dse.search.callbacks import Callback
+from dse.search.evaluator import BudgetExhausted, Evaluator, Known
 from dse.search.record import Record
 from dse.search.run import Cell, RunTimes, TimedProblem, make_ready
 from dse.support.arrays import IntArray
@@ -73,18 +74,21 @@ class Session:
         cell: Cell,
         *,
         keep: Callable[[Cell, Record, RunTimes], None] | None = None,
-        observers: Iterable[Observer] = (),
+        callbacks: Iterable[Callback] = (),
     ) -> None:
         """`keep` is handed the finished run."""
-        self.cell, self._keep, self._closed = cell, keep, False
+        self.cell, self._keep, self._closed, self._followers = cell, keep, False, tuple(callbacks)
         self._times, self._record = RunTimes(), Record(len(cell.problem.space.sizes))
         problem = TimedProblem(cell.problem, self._times)
+        observers = [each.progress for each in self._followers]
         at_once = cell.problem.model.at_once
         self._gate = Evaluator(
             problem, cell.budget, record=self._record, observers=observers, at_once=at_once
         )
         make_ready(cell.problem)
         self._rng, self._begun = cell.rng(), time.process_time()
+        for each in self._followers:
+            each.begin(cell)
         if cell.start:
             self._gate.evaluate_start(np.array(cell.start, np.int64))
 
@@ -166,6 +170,8 @@ class Session:
             self._closed = True
             if self._keep is not None:
                 self._keep(self.cell, self._record, self._times)
+            for each in self._followers:
+                each.end(self.result)
         return self.result
 
     def __enter__(self) -> Session:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dse.core.problem import AnyProblem
+from dse.search.callbacks import Callback
 from dse.search.run import Cell
 from dse.search.session import OUTSIDE, Outside, Session
 from dse.search.start import OWN, start_points
@@ -74,19 +75,21 @@ class SuiteProblem:
         seed: int = 0,
         start: str = OWN,
         out: Path | str | None = None,
+        callbacks: Iterable[Callback] = (),
     ) -> Session:
         """A run of your searcher with so many samples, by default the suite's; see Session.
 
         `searcher` and `version` are what its record is called, `saw` says what it had seen of the problems
         before. With `start` "templates" the first samples are the known dataflows. With `out`, a folder, the
         run is kept there as a campaign keeps its cells, and `dse suite standing` and `dse report` read it.
+        `callbacks` follow it (see Callback).
         """
         points = start_points(self.problem, start)
         made = Outside(searcher, version, saw, start)
         budget = self.suite.budget if budget is None else budget
         cell = Cell(self.problem, OUTSIDE, made, seed, budget, points)
         kept = None if out is None else Kept(Path(out), self, cell)
-        return Session(cell, keep=None if kept is None else kept.keep)
+        return Session(cell, keep=None if kept is None else kept.keep, callbacks=callbacks)
 
     @cached_property
     def session(self) -> Session:
