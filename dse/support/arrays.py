@@ -26,6 +26,11 @@ def plain(array: NDArray[Any]) -> IntArray:
     return np.array(array, dtype=np.int64, order="C")
 
 
+def record(*fields: tuple[Any, ...]) -> np.dtype[np.void]:
+    """The type of a record with these fields, as `np.dtype` takes them: attributes in Python too."""
+    return np.dtype((np.record, list(fields)))
+
+
 def integers(names: str) -> list[tuple[str, type[np.int64]]]:
     """Fields of a record, as `np.dtype` takes them: integers of these names."""
     return [(name, INT) for name in names.split()]

@@ -123,7 +123,7 @@ def test_what_inner_loops_keep_is_a_part_of_what_they_need() -> None:
 def assert_inner_loops_keep_a_part(draws: int, measured: Kernel, added_up: Kernel) -> None:
     """By kernels that measure a dim and add up what its loops move."""
     rng = np.random.default_rng(0)
-    dims = np.zeros(1, DIM).view(np.recarray)
+    dims = np.zeros(1, DIM)
     for _ in range(draws):
         size, clusters, places = rng.integers(1, [60, 9, 9]).tolist()
         tile = int(rng.integers(1, size + 1))
@@ -135,8 +135,8 @@ def assert_inner_loops_keep_a_part(draws: int, measured: Kernel, added_up: Kerne
                 dims[name] = value
             measured(dims[0])
             added_up(dims[0], dim)
-            sums = dims.sums[0]
-            new = sums.everything - sums.inner_next - sums.inner_back
+            sums = dims["sums"][0]
+            new = sums["everything"] - sums["inner_next"] - sums["inner_back"]
             assert min(new.min(), sums.view(np.int64).min()) >= 0, dims
 
 

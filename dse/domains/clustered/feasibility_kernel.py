@@ -8,7 +8,7 @@ import numpy as np
 from dse.core.layer import DIMS
 from dse.core.reasons import Reason
 from dse.domains.clustered.mapping import CLUSTER, INNER_PARALLEL, INNER_TILE, OUTER_PARALLEL, OUTER_TILE
-from dse.support.arrays import FLOAT, INT, integers
+from dse.support.arrays import FLOAT, INT, integers, record
 from dse.support.compiling import inlined, kernel, subroutine
 from dse.support.numerics.losses import loss_value
 
@@ -22,12 +22,10 @@ OVER_CAP = int(Reason.OVER_CAP)
 K_DIM, C_DIM = DIMS.index("K"), DIMS.index("C")
 DIM_COUNT = len(DIMS)
 # What the rules know of a layer on a machine; the dims' sizes in the order of DIMS.
-LIMITS = np.dtype(
-    [
-        *integers("pes lanes l1_size l2_size macs compute_floor depthwise"),
-        ("sizes", INT, (DIM_COUNT,)),
-        ("hertz", FLOAT),
-    ]
+LIMITS = record(
+    *integers("pes lanes l1_size l2_size macs compute_floor depthwise"),
+    ("sizes", INT, (DIM_COUNT,)),
+    ("hertz", FLOAT),
 )
 
 COLUMNS = ("cycles", "energy_nj", "power", "area", "l1_size", "l2_size", "macs")

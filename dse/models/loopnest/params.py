@@ -10,33 +10,31 @@ from dse.core.reasons import Reason
 from dse.domains.clustered.accelerator import Accelerator, figure_column
 from dse.models.loopnest.constants import Constants
 from dse.models.loopnest.units import in_units, l1_a_mac, of_tensors, over_link
-from dse.support.arrays import INT, IntArray, RecordArray, floats, integers
+from dse.support.arrays import INT, IntArray, RecordArray, floats, integers, record
 
 # What an input, the weights of a pair of channels and an output take: elements or bits.
-TENSORS = np.dtype(integers("input weights output"))
-LAYER = np.dtype(
-    [
-        # K, C, Y and X; R and S; input rows and columns from one output to the next, those that neighbours
-        # share, and the first and end of those that are real (docs/loopnest.md, section 3).
-        ("depthwise", INT),
-        ("sizes", INT, (4,)),
-        ("filter", INT, (2,)),
-        ("pitches", INT, (2,)),
-        ("overlaps", INT, (2,)),
-        ("first_real", INT, (2,)),
-        ("end_real", INT, (2,)),
-        # R x S, and all MACs.
-        *integers("taps macs"),
-        # In L1s and over the NoC; in L2's tiles and on the DRAM link: 0 of what stays in L2 whole.
-        ("of", TENSORS),
-        ("link", TENSORS),
-    ]
+TENSORS = record(*integers("input weights output"))
+LAYER = record(
+    # K, C, Y and X; R and S; input rows and columns from one output to the next, those that neighbours
+    # share, and the first and end of those that are real (docs/loopnest.md, section 3).
+    ("depthwise", INT),
+    ("sizes", INT, (4,)),
+    ("filter", INT, (2,)),
+    ("pitches", INT, (2,)),
+    ("overlaps", INT, (2,)),
+    ("first_real", INT, (2,)),
+    ("end_real", INT, (2,)),
+    # R x S, and all MACs.
+    *integers("taps macs"),
+    # In L1s and over the NoC; in L2's tiles and on the DRAM link: 0 of what stays in L2 whole.
+    ("of", TENSORS),
+    ("link", TENSORS),
 )
 # The NoC and the link in words a cycle.
-MACHINE = np.dtype(integers("pes noc offchip latency lanes"))
-PROBLEM = np.dtype([("reason", INT), ("layer", LAYER), ("machine", MACHINE)])
+MACHINE = record(*integers("pes noc offchip latency lanes"))
+PROBLEM = record(("reason", INT), ("layer", LAYER), ("machine", MACHINE))
 # Energies of an access in pJ; what a MAC takes of its L1; the layer's MACs.
-ENERGIES = np.dtype(floats("mac_pj l1_pj noc_pj l2_pj dram_pj l1_a_mac macs ghz leakage_mw area_mm2"))
+ENERGIES = record(*floats("mac_pj l1_pj noc_pj l2_pj dram_pj l1_a_mac macs ghz leakage_mw area_mm2"))
 
 # A PROBLEM as a row of integers: where each of them stands, or the first of several.
 REASON, DEPTHWISE, SIZES = 0, 1, 2
