@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from dse.core.problem import AnyProblem
 from dse.optimum.front import Front, as_dict, certify_front
 from dse.optimum.network import NetworkTime
 from dse.search.network import layer_file
-from dse.support.arrays import FloatArray, IntArray
+from dse.support.arrays import BoolArray, FloatArray, IntArray
 from dse.support.files import make_folder, write_json
 
 MAX_POINTS, MAX_PARTIAL = 1000, 50_000
@@ -31,35 +31,42 @@ FRONT, FRONTS = "front.json", "fronts"
 
 @dataclass(frozen=True)
 class Sums:
-    """Points of a front (n,), the fastest first: cycles, joules, and each layer's point (n, layers).
+    """Points of a front (n,), the fastest first: cycles, energy, and each layer's point (n, layers).
 
     A point of the exact front is at most a share `epsilon` better in either than one of these.
     """
 
     cycles: FloatArray
-    joules: FloatArray
+    energy: FloatArray
     choices: IntArray
     epsilon: float = 0.0
 
     def __len__(self) -> int:
         return len(self.cycles)
 
+    def at(self, places: IntArray | BoolArray) -> Sums:
+        """Some of them."""
+        return replace(
+            self, cycles=self.cycles[places], energy=self.energy[places], choices=self.choices[places]
+        )
+
+    def with_layer(self, cycles: FloatArray, energy: FloatArray) -> Sums:
+        """The front of these sums with a point of one more layer."""
+        steps, spent = (self.cycles[:, np.newaxis] + cycles).ravel(), self.energy[:, np.newaxis] + energy
+        kept = undominated(steps, spent.ravel())
+        before, after = kept // len(cycles), kept % len(cycles)
+        choices = np.concatenate([self.choices[before], after[:, np.newaxis]], axis=1)
+        return Sums(steps[kept], spent.ravel()[kept], choices, self.epsilon)
+
+
+NO_LAYERS = Sums(np.zeros(1), np.zeros(1), np.zeros((1, 0), np.int64))
+
 
 def summed(fronts: Sequence[tuple[FloatArray, FloatArray]], most: int = MAX_POINTS) -> Sums:
-    """The front of sums of a point of each of some fronts, each given by its cycles and joules."""
-    found = Sums(np.zeros(1), np.zeros(1), np.zeros((1, 0), np.int64))
-    for cycles, joules in fronts:
-        before, after = (place.ravel() for place in np.indices((len(found), len(cycles))))
-        kept = undominated(found.cycles[before] + cycles[after], found.joules[before] + joules[after])
-        before, after = before[kept], after[kept]
-        choices = np.concatenate([found.choices[before], after[:, np.newaxis]], axis=1)
-        found = Sums(
-            found.cycles[before] + cycles[after],
-            found.joules[before] + joules[after],
-            choices,
-            found.epsilon,
-        )
-        found = thinned(found, MAX_PARTIAL)
+    """The front of sums of a point of each of some fronts, each given by its cycles and energy."""
+    found = NO_LAYERS
+    for cycles, energy in fronts:
+        found = thinned(found.with_layer(cycles, energy), MAX_PARTIAL)
     return thinned(found, most)
 
 
@@ -84,7 +91,7 @@ def thinned(points: Sums, most: int) -> Sums:
         few, many = (few, middle) if len(_last_of(heights, middle)) <= most else (middle, many)
     kept = _last_of(heights, many)
     epsilon = (1.0 + points.epsilon) * math.exp(many) * (1.0 + 1e-12) - 1.0
-    return Sums(points.cycles[kept], points.joules[kept], points.choices[kept], epsilon)
+    return replace(points.at(kept), epsilon=epsilon)
 
 
 def _last_of(heights: FloatArray, width: float) -> IntArray:
@@ -173,5 +180,5 @@ def _pairs(front: Front) -> tuple[FloatArray, FloatArray]:
 
 
 def _points(sums: Sums, hertz: float) -> list[dict[str, Any]]:
-    rows = zip((sums.cycles / hertz).tolist(), sums.joules.tolist(), sums.choices.tolist(), strict=True)
+    rows = zip((sums.cycles / hertz).tolist(), sums.energy.tolist(), sums.choices.tolist(), strict=True)
     return [{"latency": seconds, "energy": joules, "layers": choice} for seconds, joules, choice in rows]

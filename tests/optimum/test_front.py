@@ -147,8 +147,8 @@ def test_a_front_of_too_many_points_is_thinned_to_within_the_epsilon_that_it_sta
     assert len(exact) > 1000 >= 40 >= len(few) > 10
     assert exact.epsilon == 0.0
     assert 0 < few.epsilon < 0.1
-    for seconds, joules in zip(exact.cycles, exact.joules, strict=True):
-        near = (few.cycles <= seconds * (1 + few.epsilon)) & (few.joules <= joules)
+    for seconds, joules in zip(exact.cycles, exact.energy, strict=True):
+        near = (few.cycles <= seconds * (1 + few.epsilon)) & (few.energy <= joules)
         assert near.any()
     assert thinned(exact, len(exact)) is exact
 

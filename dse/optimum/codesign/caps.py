@@ -19,8 +19,8 @@ import numpy as np
 
 from dse.optimum.codesign.lemmas import KEPT, Corner, Line, lowest_corner
 from dse.optimum.codesign.machine import Bound, Chosen, Each, Structure
-from dse.optimum.network_front import undominated
-from dse.support.arrays import BoolArray, FloatArray, IntArray
+from dse.optimum.network_front import NO_LAYERS, Sums, undominated
+from dse.support.arrays import FloatArray
 from dse.support.validation import positive_number
 
 FEW = 400
@@ -33,26 +33,11 @@ Layers = Sequence[tuple[FloatArray, FloatArray]]
 """Of every layer the cycles and the nJ of its choices, times how often it counts."""
 
 
-class Sums(NamedTuple):
-    """Cycles (n,) and nJ (n,) of sums of choices, and the place of each layer's choice (n, layers)."""
-
-    cycles: FloatArray
-    energy: FloatArray
-    choices: IntArray
-
-    def at(self, places: IntArray | BoolArray) -> Sums:
-        """Some of them."""
-        return Sums(self.cycles[places], self.energy[places], self.choices[places])
-
-
-NOTHING = Sums(np.zeros(1), np.zeros(1), np.zeros((1, 0), np.int64))
-
-
 def choose_sums(layers: Layers) -> Sums:
     """The front of the sums, thinned out where it becomes long."""
-    found = NOTHING
+    found = NO_LAYERS
     for cycles, energy in layers:
-        found = _with(found, cycles, energy)
+        found = found.with_layer(cycles, energy)
         if len(found.cycles) > FEW:
             found = found.at(np.linspace(0, len(found.cycles) - 1, FEW).astype(int))
     return found
@@ -75,11 +60,11 @@ def least_within(
     mean power leaves of a sum that breaks it what waiting would cost: any that is slower and takes no less.
     """
     order = np.argsort([-len(cycles) for cycles, _ in layers], kind="stable").tolist()
-    found = NOTHING
+    found = NO_LAYERS
     for place, layer in enumerate(order):
         if len(found.cycles) * len(layers[layer][0]) > MOST:
             return None
-        found = _with(found, *layers[layer])
+        found = found.with_layer(*layers[layer])
         rest = [layers[other] for other in order[place + 1 :]]
         found = found.at(_least_values(found, rest, structure, weights) < target)
     choices = found.choices[:, np.argsort(order)]
@@ -95,16 +80,6 @@ def least_within(
     values = structure.values(energy[kept], cycles[kept])
     best = choices[kept[int(values.argmin())]]
     return Least(min(float(bounds.min()), target), tuple(best.tolist()))
-
-
-def _with(sums: Sums, cycles: FloatArray, energy: FloatArray) -> Sums:
-    """The front of these sums with a choice of one more layer."""
-    steps = (sums.cycles[:, np.newaxis] + cycles).ravel()
-    joules = (sums.energy[:, np.newaxis] + energy).ravel()
-    kept = undominated(steps, joules)
-    before, after = kept // len(cycles), kept % len(cycles)
-    choices = np.concatenate([sums.choices[before], after[:, np.newaxis]], axis=1)
-    return Sums(steps[kept], joules[kept], choices)
 
 
 def _least_values(

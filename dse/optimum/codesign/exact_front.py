@@ -217,11 +217,11 @@ class FrontBoxes(MachineBoxes):
         sums = summed(fronts)
         area = self._least_area(_alone(point))
         figures = np.stack(
-            [sums.cycles * structure.cycle_seconds, sums.joules, np.full(len(sums), area)], axis=1
+            [sums.cycles * structure.cycle_seconds, sums.energy, np.full(len(sums), area)], axis=1
         )
         entries = []
         for steps, energy, choice in zip(
-            sums.cycles.tolist(), (sums.joules / NJ).tolist(), sums.choices, strict=True
+            sums.cycles.tolist(), (sums.energy / NJ).tolist(), sums.choices, strict=True
         ):
             mappings = tuple(of[kept[at]] for (*_, of), kept, at in zip(each, places, choice, strict=True))
             value = structure.value(energy, steps)

@@ -66,6 +66,7 @@ class Codesign:
 
     def to_dict(self) -> dict[str, Any]:
         """It as plain data, without the certificate."""
+        names = ("status", "lower_bound", "gap", "best", "boxes", "machines_excluded", "proofs")
         return {
             "network": self.network,
             "objective": self.objective,
@@ -73,16 +74,7 @@ class Codesign:
             "cost_model": self.space.model.spec,
             "space": self.space.name,
             "machines": self.space.machines,
-            "status": self.status,
-            "lower_bound": self.lower_bound,
-            "gap": self.gap,
-            "best": self.best,
-            "boxes": self.boxes,
-            "machines_excluded": self.machines_excluded,
-            "proofs": self.proofs,
-            "proofs_kept": self.proofs_kept,
-            "cpu_seconds": self.cpu_seconds,
-            "seconds": self.seconds,
+            **{name: getattr(self, name) for name in (*names, "proofs_kept", "cpu_seconds", "seconds")},
         }
 
 
