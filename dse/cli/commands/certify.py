@@ -75,9 +75,7 @@ def command(
     format: Formats = None,
     roofline: Annotated[
         bool,
-        typer.Option(
-            "--roofline", help="Show how far a network's layers are from the roofline; --out has a picture."
-        ),
+        typer.Option("--roofline", help="Show how far a network's layers are from the roofline."),
     ] = False,
     chains: Annotated[
         bool,
@@ -261,7 +259,7 @@ def _certify_network(
     *,
     roofline: bool,
 ) -> None:
-    from dse.cli.certify_view import LayerBar, draw_rooflines, show_network
+    from dse.cli.certify_view import LayerBar, show_network
     from dse.optimum.network import certify_network
 
     with LayerBar(network, len(problems)) as bar:
@@ -269,8 +267,6 @@ def _certify_network(
             network, accelerator, problems, out=out, observe=bar, observe_total=bar.total, **options
         )
     export_layers(formats, problems, data, out)
-    if out is not None and roofline:
-        draw_rooflines(data, out)
     if json:
         output.print_json(data)
     else:
