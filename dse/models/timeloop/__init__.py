@@ -17,7 +17,7 @@ from dse.domains.levels.machine import Level, Machine
 from dse.domains.levels.mapping import HierarchyMapping, LevelMapping
 from dse.domains.levels.workload import Workload
 from dse.models.timeloop.faults import Fault, fault_text
-from dse.models.timeloop.tables import tables
+from dse.models.timeloop.tables import Columns, known_of
 from dse.support.arrays import BoolArray, FloatArray, IntArray
 from dse.support.jit import load_kernels, share_out
 
@@ -75,7 +75,7 @@ def prepared(workload: Workload, machine: Machine) -> Callable[..., Priced]:
     It takes `threads`, on which the figures do not depend, and `counts`, whether to return the counts too.
     Raises InputError where the workload does not suit the machine.
     """
-    known, kernel = tables(workload, machine), load_kernels(KERNEL)
+    known, kernel = known_of(workload, machine), load_kernels(KERNEL)
     levels, tensors = len(machine.levels), len(workload.tensors)
     columns = layout_of(workload, machine).columns
 
@@ -83,26 +83,10 @@ def prepared(workload: Workload, machine: Machine) -> Callable[..., Priced]:
         n = len(rows)
         if rows.shape != (n, columns) or rows.dtype != np.int32:
             raise ValueError(f"rows must be int32 of shape (n, {columns}), got {rows.dtype} {rows.shape}")
-        whole, energy = np.empty((4, n), dtype=np.int64), np.empty(n)
-        accesses = np.zeros((n if counts else 0, levels, tensors, 3), dtype=np.int64)
-
-        def price_share(start: int, stop: int) -> None:
-            kernel.price_rows(
-                rows,
-                start,
-                stop,
-                known.layer,
-                known.moves,
-                known.axes,
-                known.bits,
-                known.levels,
-                known.rates,
-                whole,
-                energy,
-                accesses,
-            )
-
-        share_out(price_share, n, threads)
-        return Priced(whole[0], energy, whole[1], whole[2], whole[3], accesses)
+        cycles, fault, where, need = np.empty((4, n), dtype=np.int64)
+        counted = np.zeros((n if counts else 0, levels, tensors, 3), dtype=np.int64)
+        priced = Columns(cycles, np.empty(n), fault, where, need, counted)
+        share_out(lambda start, stop: kernel.price_rows(rows, (start, stop), known, priced), n, threads)
+        return Priced(*priced)
 
     return price

@@ -1,143 +1,99 @@
-"""The model over batches: the counts and figures of every row, as `reference` has them."""
+"""The model over batches: the counts and figures of every row, by the rules of docs/timeloop.md."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from dse.models.timeloop.nest import read_nest
-from dse.models.timeloop.tables import (
-    AXES,
-    BLOCK,
-    FIRST_FILL,
-    HELD,
-    LEAK_PJ,
-    OUTPUT,
-    READ_BANDWIDTH,
-    READ_PJ,
-    ROWS,
-    SHARED_BANDWIDTH,
-    SHIFT,
-    TABLE,
-    UPDATE_PJ,
-    WRITE_BANDWIDTH,
-    WRITE_PJ,
-)
-from dse.support.compiling import inlined, kernel, subroutine
+from dse.models.timeloop.nest import make_work, read_nest
+from dse.support.compiling import inlined, kernel
 
-CYCLES, FAULT, WHERE, NEED = range(4)
 ELIDED, RETURNED = 1, 2
+READS, FILLS, UPDATES = range(3)
 TOO_MANY_CYCLES = 7
 LARGEST_CYCLES = 2.0**62
 
 
 @kernel
-def price_rows(rows, start, stop, layer, moves, axes, bits, levels, rates, whole, energy, counts):
-    """Prices rows `start` to `stop` of mappings, as `Layout` has them, with the arrays of `Tables`.
+def price_rows(rows, share, known, columns):
+    """Prices mappings, as `Layout` has them, from the first row of `share` to before its second.
 
-    Writes `whole` (4, n): cycles, and the fault with where it is and what is needed; `energy` (n) in pJ; and
-    `counts` (n, levels, tensors, 3), reads, fills and updates, unless it has no rows.
+    `columns` are those of a `Priced`; of `counts`, reads, fills and updates, unless it has no rows.
     """
-    tensors, dims = moves.shape[0], moves.shape[1]
-    places, axis_count = levels.shape[0], layer[AXES] + 1
-    loops = np.empty((3, places * dims), dtype=np.int64)
-    passes = np.empty(places * dims + 1, dtype=np.int64)
-    spread = np.empty((3, dims), dtype=np.int64)
-    box = np.empty(dims, dtype=np.int64)
-    extents = np.empty((places + 1, axis_count), dtype=np.int64)
-    back = np.zeros(axis_count, dtype=np.int64)
-    by_level = np.empty((4, places + 1), dtype=np.int64)
-    by_tensor = np.empty((places + 1, 2, tensors), dtype=np.int64)
-    seen = np.empty(layer[TABLE], dtype=np.int64)
-    accesses = np.empty((places, tensors, 3), dtype=np.int64)
-    level_pj = np.empty(places)
+    work = make_work(known)
+    start, stop = share
     for place in range(start, stop):
-        row = rows[place]
-        fault, where, need = read_nest(
-            row, layer, moves, axes, bits, levels, loops, spread, box, extents, by_level, by_tensor, seen
-        )
-        whole[CYCLES, place], energy[place] = 0, 0.0
+        fault, where, need = read_nest(rows[place], known, work)
+        columns.cycles[place], columns.energy_pj[place] = 0, 0.0
         if fault == 0:
-            count_accesses(
-                layer, moves, axes, loops, passes, extents, back, by_level, by_tensor, levels, accesses
-            )
-            cycles = price(levels, rates, bits, passes[0], by_level, by_tensor, accesses, level_pj)
+            count_accesses(known, work)
+            cycles = price(known, work)
             if cycles < LARGEST_CYCLES:
-                whole[CYCLES, place] = np.int64(cycles)
-                energy[place] = total_pj(rates, cycles, by_level, level_pj)
-                if len(counts):
-                    counts[place] = accesses
+                columns.cycles[place] = np.int64(cycles)
+                columns.energy_pj[place] = total_pj(known, work, cycles)
+                if len(columns.counts):
+                    columns.counts[place] = work.accesses
             else:
                 fault, where, need = TOO_MANY_CYCLES, 0, 0
-        whole[FAULT, place], whole[WHERE, place], whole[NEED, place] = fault, where, need
+        columns.fault[place], columns.where[place], columns.need[place] = fault, where, need
 
 
-@subroutine
-def count_accesses(layer, moves, axes, loops, passes, extents, back, by_level, by_tensor, levels, accesses):
-    """Reads, fills and updates of every level and tensor, 0 where it is not kept."""
-    places, tensors = accesses.shape[0], accesses.shape[1]
-    parts, first = by_level[1], by_level[2]
-    last = first[0]
+@inlined
+def count_accesses(known, work):
+    """Reads, fills and updates of every level and tensor, 0 where it is not kept (rules 2 to 4)."""
+    output, passes, below = known.output, work.passes, work.below
+    last = work.uses[0].first
     passes[last] = 1
     for loop in range(last - 1, -1, -1):
-        passes[loop] = passes[loop + 1] * loops[1, loop]
-    output, first_fill = layer[OUTPUT], layer[FIRST_FILL]
-    below = by_tensor[places, 0]
-    for tensor in range(tensors):
-        below[tensor] = passes[0]
+        passes[loop] = passes[loop + 1] * work.loops[loop].factor
+    # A MAC asks for a word of each tensor.
+    below[:] = passes[0]
     words = 0
-    if first_fill != RETURNED:
+    if known.first_fill != RETURNED:
         words = 1
-        for axis in range(axes[output], axes[output + 1]):
-            words *= extents[places, axis]
-    for place in range(places - 1, -1, -1):
-        for tensor in range(tensors):
-            tile, through = by_tensor[place, 0, tensor], by_tensor[place, 1, tensor]
-            if tile == 0:
-                accesses[place, tensor, :] = 0
+        for axis in range(known.first_axis[output], known.first_axis[output + 1]):
+            words *= work.current[axis]
+    for place in range(len(known.levels) - 1, -1, -1):
+        parts = work.uses[place].parts
+        share = words // parts if parts > 1 else words
+        for tensor in range(len(known.bits)):
+            tile, counts = work.tiles[place, tensor], work.accesses[place, tensor]
+            if tile.words == 0:
+                counts[:] = 0
                 continue
-            served = below[tensor] * through
-            fills = 0
-            held = levels[place, HELD] >> tensor & 1
-            if place > 0 and not held:
-                fills = delivered(
-                    tile,
-                    extents[place],
-                    moves[tensor],
-                    axes[tensor],
-                    axes[tensor + 1],
-                    first[place],
-                    last,
-                    loops,
-                    passes,
-                    back,
-                )
+            served, fills = below[tensor] * tile.through, 0
+            # Nothing is above the outermost level, and nothing moves what is there whole.
+            filled = place > 0 and not known.levels[place].held >> tensor & 1
+            if filled:
+                fills = delivered(known, work, place, tensor)
                 below[tensor] = fills
+            counts[READS], counts[FILLS], counts[UPDATES] = served, fills, 0
             if tensor == output:
-                share = words // parts[place] if parts[place] > 1 else words
-                accesses[place, tensor, 0] = served - share
-                elided = first_fill == ELIDED and place > 0 and not held
-                accesses[place, tensor, 1] = fills - share if elided else fills
-                accesses[place, tensor, 2] = served
-            else:
-                accesses[place, tensor, 0] = served
-                accesses[place, tensor, 1] = fills
-                accesses[place, tensor, 2] = 0
+                # The first partial sum of each word is not read.
+                counts[READS], counts[UPDATES] = served - share, served
+                if known.first_fill == ELIDED and filled:
+                    counts[FILLS] = fills - share
 
 
-@subroutine
-def delivered(full, extents, moves, axis_start, axis_end, first, last, loops, passes, back):
-    """Words of a tensor that an instance receives over the run, as `reference.delivered` has them.
+@inlined
+def delivered(known, work, place, tensor):
+    """Words of a tensor that an instance of a level receives over the run (rule 2): `reference.delivered`.
 
     `back` is zero on entry and on return. It holds what the loops inside go back by, plus the first loop's
     motion: the net motion is the first one again where a loop moves by just that.
     """
+    full, extents, moves, back = (
+        work.tiles[place, tensor].words,
+        work.extents[place],
+        known.moves[tensor],
+        work.back,
+    )
+    first, last, passes = work.uses[place].first, work.uses[0].first, work.passes
     if first == last:
         return full
-    reach = moves.shape[1]
-    dim, step = loops[0, first], loops[2, first]
+    reach, innermost = moves.shape[1], work.loops[first]
     moved_axes, total, new = 0, 0, 0
     for entry in range(reach):
-        axis, words = moves[dim, entry, 0], moves[dim, entry, 1] * step
+        axis, words = moves[innermost.dim, entry, 0], moves[innermost.dim, entry, 1] * innermost.step
         if words > 0:
             moved_axes += 1
             new = full // extents[axis] * words if words < extents[axis] else full
@@ -146,55 +102,56 @@ def delivered(full, extents, moves, axis_start, axis_end, first, last, loops, pa
     if moved_axes > 1:
         new = full
     result = full + (passes[first] - passes[first + 1]) * new
-    for loop in range(first + 1, last):
+    for number in range(first + 1, last):
         if moved_axes > 1 and reach == 1:
             # No loop that moves one axis can make up for two.
-            result += (passes[loop] - 1) * full
+            result += (passes[number] - 1) * full
             break
-        dim, step = loops[0, loop], loops[2, loop]
+        loop = work.loops[number]
         same, covered = True, 0
         for entry in range(reach):
-            axis = moves[dim, entry, 0]
-            same = same and moves[dim, entry, 1] * step == back[axis]
+            axis = moves[loop.dim, entry, 0]
+            same = same and moves[loop.dim, entry, 1] * loop.step == back[axis]
             covered += back[axis]
         again = new if same and covered == total else full
-        result += (passes[loop] - passes[loop + 1]) * again
+        result += (passes[number] - passes[number + 1]) * again
         for entry in range(reach):
-            axis, words = moves[dim, entry, 0], moves[dim, entry, 1] * step
+            axis, words = moves[loop.dim, entry, 0], moves[loop.dim, entry, 1] * loop.step
             if words > 0:
                 moved_axes += back[axis] == 0
                 back[axis] += words
                 total += words
-    for axis in range(axis_start, axis_end):
+    for axis in range(known.first_axis[tensor], known.first_axis[tensor + 1]):
         back[axis] = 0
     return result
 
 
-@subroutine
-def price(levels, rates, bits, compute_cycles, by_level, by_tensor, accesses, level_pj):
-    """Cycles as a float; writes the energy of each level's accesses. Doubles, in the reference's order."""
-    used = by_level[0]
-    cycles = np.float64(compute_cycles)
+@inlined
+def price(known, work):
+    """Cycles as a float (rule 5); writes the energy of each level's accesses (rule 6). Doubles, in the
+    reference's order."""
+    cycles = np.float64(work.passes[0])
     slowest = cycles
-    for place in range(levels.shape[0]):
+    for place in range(len(known.levels)):
+        level = known.levels[place]
         read, write, energy = 0.0, 0.0, 0.0
-        rows = min(np.float64(used[place]), rates[place, ROWS])
-        block, shift = levels[place, BLOCK], levels[place, SHIFT]
-        for tensor in range(accesses.shape[1]):
-            if by_tensor[place, 0, tensor] == 0:
+        # Of instances that share a physical row, the row is accessed.
+        rows = min(np.float64(work.uses[place].instances), level.rows)
+        for tensor in range(len(known.bits)):
+            if work.tiles[place, tensor].words == 0:
                 continue
-            reads, fills, updates = accesses[place, tensor]
-            wide = bits[tensor]
+            reads, fills, updates = work.accesses[place, tensor]
+            wide = known.bits[tensor]
             reads, fills, updates = reads * wide, fills * wide, updates * wide
             read += reads / cycles
             write += (fills + updates) / cycles
-            energy += blocks(reads, block, shift) * rates[place, READ_PJ] * rows
-            energy += blocks(fills, block, shift) * rates[place, WRITE_PJ] * rows
-            energy += blocks(updates, block, shift) * rates[place, UPDATE_PJ] * rows
-        level_pj[place] = energy
-        slowest = max(slowest, transfer_cycles(cycles, rates[place, READ_BANDWIDTH], read))
-        slowest = max(slowest, transfer_cycles(cycles, rates[place, WRITE_BANDWIDTH], write))
-        slowest = max(slowest, transfer_cycles(cycles, rates[place, SHARED_BANDWIDTH], write + read))
+            energy += blocks(reads, level) * level.read_pj * rows
+            energy += blocks(fills, level) * level.write_pj * rows
+            energy += blocks(updates, level) * level.update_pj * rows
+        work.level_pj[place] = energy
+        slowest = max(slowest, transfer_cycles(cycles, level.read_bandwidth, read))
+        slowest = max(slowest, transfer_cycles(cycles, level.write_bandwidth, write))
+        slowest = max(slowest, transfer_cycles(cycles, level.shared_bandwidth, write + read))
     return slowest
 
 
@@ -205,19 +162,18 @@ def transfer_cycles(cycles, bandwidth, demand):
 
 
 @inlined
-def blocks(words, block, shift):
+def blocks(words, level):
     """Physical accesses that move so many words."""
-    if shift >= 0:
-        return np.float64((words + block - 1) >> shift)
-    return np.float64((words + block - 1) // block)
+    if level.shift >= 0:
+        return np.float64((words + level.block - 1) >> level.shift)
+    return np.float64((words + level.block - 1) // level.block)
 
 
-@subroutine
-def total_pj(rates, cycles, by_level, level_pj):
-    """Energy of all levels, leakage included, and of the MACs."""
-    used, kept = by_level[0], by_level[3]
+@inlined
+def total_pj(known, work, cycles):
+    """Energy of all levels, leakage included, and of the MACs (rule 6)."""
     energy = 0.0
-    for place in range(len(level_pj)):
-        at_work = used[place] if kept[place] else 1
-        energy += level_pj[place] + rates[place, LEAK_PJ] * cycles * at_work
-    return energy + rates[len(level_pj), 0]
+    for place in range(len(known.levels)):
+        at_work = work.uses[place].instances if work.uses[place].kept else 1
+        energy += work.level_pj[place] + known.levels[place].leak_pj * cycles * at_work
+    return energy + known.macs_pj

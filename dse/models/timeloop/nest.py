@@ -2,131 +2,197 @@
 
 from __future__ import annotations
 
-from dse.models.timeloop.tables import (
-    ALLOWED,
-    CAPACITY,
-    FAN_OUT,
-    HELD,
-    MULTICAST,
-    OUTPUT,
-    OUTPUT_DIMS,
-    REDUCTION,
-    REQUIRED,
-    SIZES,
-    SPREAD,
-)
-from dse.support.compiling import inlined, subroutine
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dse.models.timeloop.tables import LOOP, TILE, USE
+from dse.support.compiling import inlined, subroutine, subroutine_with_arrays
 
 # The codes of `Fault`, as plain integers.
 FACTORS, ORDER, KEEP, NOT_SPREAD, TOO_WIDE, TOO_LARGE = 1, 2, 3, 4, 5, 6
+NOT_AN_ORDER, NOT_FACTORS = -1, -2
 
 
-@subroutine
-def read_nest(row, layer, moves, axes, bits, levels, loops, spread, box, extents, by_level, by_tensor, seen):
-    """Fills the scratch arrays for one row; returns its fault, where it is, and what is needed.
+class Work(NamedTuple):
+    """What a row is read into. Temporal `loops` are the innermost first, `passes` how often each begins.
 
-    `loops`: dim, factor and step of the temporal loops, the innermost first. `extents[i]`: of the tiles of
-    level i, along each axis. `by_level`: instances at work, parts that the output is in, the first loop that
-    is outside the level's tiles, tensors kept (a mask). `by_tensor[i]`: words of the tile (0: not kept), and
-    how many different data the fan-outs down to the next level that keeps the tensor ask for.
+    `spread` are the spatial loops of one level, `box` and `current` the tile that loops make so far, by dims
+    and along axes, and `extents` (levels, axes) those of the levels. `uses` has a row for each level and one
+    for the MACs, `tiles` one for each level and tensor. `flow` and `below` are of tensors: different data
+    asked for since the last level that keeps it, and words that the levels inside ask for.
     """
-    dims, tensors, places = len(box), moves.shape[0], levels.shape[0]
-    width = 3 * dims + tensors
-    box[:] = 1
-    current, flow = extents[places], by_tensor[places, 1]
-    current[:] = 1
-    flow[:] = 1
+
+    loops: Any
+    passes: Any
+    spread: Any
+    box: Any
+    current: Any
+    extents: Any
+    back: Any
+    uses: Any
+    tiles: Any
+    flow: Any
+    below: Any
+    seen: Any
+    accesses: Any
+    level_pj: Any
+
+
+@subroutine_with_arrays
+def make_work(known):
+    """Arrays to work in."""
+    places, tensors, dims = len(known.levels), len(known.bits), len(known.sizes)
+    # One axis more, of what moves nothing.
+    axes = known.first_axis[tensors] + 1
+    return Work(
+        np.empty(places * dims, LOOP),
+        np.empty(places * dims + 1, np.int64),
+        np.empty(dims, LOOP),
+        np.empty(dims, np.int64),
+        np.empty(axes, np.int64),
+        np.empty((places, axes), np.int64),
+        np.zeros(axes, np.int64),
+        np.empty(places + 1, USE),
+        np.empty((places, tensors), TILE),
+        np.empty(tensors, np.int64),
+        np.empty(tensors, np.int64),
+        np.empty(known.slots, np.int64),
+        np.empty((places, tensors, 3), np.int64),
+        np.empty(places, np.float64),
+    )
+
+
+@inlined
+def read_nest(row, known, work):
+    """Fills `work` for one row; returns its fault, where it is, and what is needed."""
+    dims, places = len(known.sizes), len(known.levels)
+    work.box[:] = 1
+    work.current[:] = 1
+    work.flow[:] = 1
     count = 0
     fault, where, need = 0, 0, 0
     full, full_at, full_need = False, 0, 0
     for place in range(places - 1, -1, -1):
-        base = place * width
-        spreading = 0
-        for dim in range(dims):
-            factor = row[base + dims + dim]
-            if factor != 1:
-                if not grows(factor, box[dim], layer[SIZES + dim]):
-                    return FACTORS, wrong_dim(row, layer, dims, places, width), 0
-                spread[0, spreading], spread[1, spreading], spread[2, spreading] = dim, factor, box[dim]
-                spreading += 1
-                grow(dim, factor, box, current, moves)
-        wide, parts, scattered = 1, 1, False
-        for loop in range(spreading):
-            dim, factor = spread[0, loop], spread[1, loop]
-            wide *= factor
-            if layer[OUTPUT_DIMS] >> dim & 1:
-                parts *= factor
-            scattered = scattered or not levels[place, SPREAD] >> dim & 1
-        by_level[0, place + 1], by_level[1, place + 1] = wide, parts
-        fan_out = levels[place, FAN_OUT]
-        if spreading and wide <= fan_out:
-            for tensor in range(tensors):
-                shared = levels[place, REDUCTION if tensor == layer[OUTPUT] else MULTICAST]
-                if shared:
-                    flow[tensor] *= different(
-                        moves[tensor], axes[tensor], axes[tensor + 1], spread, spreading, current, seen
-                    )
-                else:
-                    flow[tensor] *= wide
-        entries, visited, looping = 0, 0, 0
-        for dim in range(dims):
-            entry = row[base + 2 * dims + dim]
-            entries |= entry
-            visited |= 1 << (entry & 63)
-            looping |= row[base + dim] ^ 1
-        if entries >> 6 or visited != (1 << dims) - 1:
+        level = known.levels[place]
+        wide, scattered = spread_out(row, known, work, place)
+        if wide == 0:
+            return FACTORS, wrong_dim(row, known), 0
+        count = add_loops(row, known, work, place, count)
+        if count == NOT_AN_ORDER:
             return ORDER, place, 0
-        if looping:
-            for slot in range(base + 3 * dims - 1, base + 2 * dims - 1, -1):
-                dim = row[slot]
-                factor = row[base + dim]
-                if factor != 1:
-                    if not grows(factor, box[dim], layer[SIZES + dim]):
-                        return FACTORS, wrong_dim(row, layer, dims, places, width), 0
-                    loops[0, count], loops[1, count], loops[2, count] = dim, factor, box[dim]
-                    count += 1
-                    grow(dim, factor, box, current, moves)
-        by_level[2, place] = count
-        kept, words = 0, 0
-        for tensor in range(tensors):
-            if row[base + 3 * dims + tensor]:
-                kept |= 1 << tensor
-                tile = 1
-                for axis in range(axes[tensor], axes[tensor + 1]):
-                    tile *= current[axis]
-                if not levels[place, HELD] >> tensor & 1:
-                    words += tile * bits[tensor]
-                by_tensor[place, 0, tensor], by_tensor[place, 1, tensor] = tile, flow[tensor]
-                flow[tensor] = 1
-            else:
-                by_tensor[place, 0, tensor] = 0
-        by_level[3, place] = kept
-        if kept:
-            for axis in range(len(current)):
-                extents[place, axis] = current[axis]
-        must, may = levels[place, REQUIRED], levels[place, ALLOWED]
-        if kept & must != must or kept & ~may:
+        if count == NOT_FACTORS:
+            return FACTORS, wrong_dim(row, known), 0
+        words = keep_tiles(row, known, work, place)
+        kept = work.uses[place].kept
+        # Of several faults the outermost is told, and what does not fit only if there is no other.
+        if kept & level.required != level.required or kept & ~level.allowed:
             fault, where, need = KEEP, place, 0
         elif scattered:
             fault, where, need = NOT_SPREAD, place, 0
-        elif wide > fan_out:
+        elif wide > level.fan_out:
             fault, where, need = TOO_WIDE, place, wide
-        if words > levels[place, CAPACITY]:
+        if words > level.capacity:
             full, full_at, full_need = True, place, words
     for dim in range(dims):
-        if box[dim] != layer[SIZES + dim]:
+        if work.box[dim] != known.sizes[dim]:
             return FACTORS, dim, 0
     if fault:
         return fault, where, need
     if full:
         return TOO_LARGE, full_at, full_need
-    used, parts = 1, 1
-    for place in range(places + 1):
-        if place:
-            used *= by_level[0, place]
-            parts *= by_level[1, place]
-        by_level[0, place], by_level[1, place] = used, parts
+    outermost = work.uses[0]
+    outermost.instances = outermost.parts = 1
+    for place in range(1, places + 1):
+        work.uses[place].instances *= work.uses[place - 1].instances
+        work.uses[place].parts *= work.uses[place - 1].parts
     return 0, 0, 0
+
+
+@inlined
+def base_of(known, place):
+    """Where a level's entries begin in a row: temporal and spatial factors, order, tensors kept."""
+    return place * (3 * len(known.sizes) + len(known.bits))
+
+
+@inlined
+def spread_out(row, known, work, place):
+    """Puts a level's spatial loops around the box, and multiplies what they ask for into `flow` (rule 3).
+
+    Returns over how many children, 0 where factors do not divide, and whether some dim may not be spread.
+    """
+    dims, level = len(known.sizes), known.levels[place]
+    base = base_of(known, place) + dims
+    spreading, wide, parts, scattered = 0, 1, 1, False
+    for dim in range(dims):
+        factor = row[base + dim]
+        if factor != 1:
+            if not grows(factor, work.box[dim], known.sizes[dim]):
+                return 0, False
+            put_around(work.spread[spreading], dim, factor, known, work)
+            spreading += 1
+            wide *= factor
+            if known.output_dims >> dim & 1:
+                parts *= factor
+            scattered = scattered or level.spread >> dim & 1 == 0
+    children = work.uses[place + 1]
+    children.instances, children.parts = wide, parts
+    if spreading and wide <= level.fan_out:
+        for tensor in range(len(known.bits)):
+            shared = level.reduction if tensor == known.output else level.multicast
+            work.flow[tensor] *= different(known, work, tensor, spreading) if shared else wide
+    return wide, scattered
+
+
+@inlined
+def add_loops(row, known, work, place, count):
+    """Puts a level's temporal loops around the box, the last of its order first; returns how many there are.
+
+    NOT_AN_ORDER where the order does not name every dim once, NOT_FACTORS where factors do not divide.
+    """
+    dims, base = len(known.sizes), base_of(known, place)
+    entries, visited, looping = 0, 0, 0
+    for dim in range(dims):
+        entry = row[base + 2 * dims + dim]
+        entries |= entry
+        visited |= 1 << (entry & 63)
+        looping |= row[base + dim] ^ 1
+    if entries >> 6 or visited != (1 << dims) - 1:
+        return NOT_AN_ORDER
+    # Most levels of most mappings loop over nothing.
+    if looping:
+        for slot in range(base + 3 * dims - 1, base + 2 * dims - 1, -1):
+            dim = row[slot]
+            factor = row[base + dim]
+            if factor != 1:
+                if not grows(factor, work.box[dim], known.sizes[dim]):
+                    return NOT_FACTORS
+                put_around(work.loops[count], dim, factor, known, work)
+                count += 1
+    work.uses[place].first = count
+    return count
+
+
+@inlined
+def keep_tiles(row, known, work, place):
+    """What a level keeps of the present box (rule 1); returns how much it has to hold."""
+    base, kept, words = base_of(known, place) + 3 * len(known.sizes), 0, 0
+    for tensor in range(len(known.bits)):
+        one = work.tiles[place, tensor]
+        one.words = 0
+        if row[base + tensor]:
+            kept |= 1 << tensor
+            one.words = 1
+            for axis in range(known.first_axis[tensor], known.first_axis[tensor + 1]):
+                one.words *= work.current[axis]
+            if not known.levels[place].held >> tensor & 1:
+                words += one.words * known.bits[tensor]
+            one.through, work.flow[tensor] = work.flow[tensor], 1
+    work.uses[place].kept = kept
+    if kept:
+        for axis in range(len(work.current)):
+            work.extents[place, axis] = work.current[axis]
+    return words
 
 
 @inlined
@@ -136,22 +202,25 @@ def grows(factor, length, size):
 
 
 @inlined
-def grow(dim, factor, box, extents, moves):
+def put_around(loop, dim, factor, known, work):
     """Puts a loop around the box: it and what it touches grow."""
-    more = (factor - 1) * box[dim]
-    for tensor in range(moves.shape[0]):
-        for entry in range(moves.shape[2]):
-            extents[moves[tensor, dim, entry, 0]] += moves[tensor, dim, entry, 1] * more
-    box[dim] *= factor
+    loop.dim, loop.factor, loop.step = dim, factor, work.box[dim]
+    more = (factor - 1) * work.box[dim]
+    for tensor in range(known.moves.shape[0]):
+        for entry in range(known.moves.shape[2]):
+            work.current[known.moves[tensor, dim, entry, 0]] += known.moves[tensor, dim, entry, 1] * more
+    work.box[dim] *= factor
 
 
 @subroutine
-def wrong_dim(row, layer, dims, places, width):
+def wrong_dim(row, known):
     """The first dim whose factors do not multiply to its size."""
+    dims = len(known.sizes)
     for dim in range(dims):
-        left = layer[SIZES + dim]
-        for place in range(places):
-            for column in (place * width + dim, place * width + dims + dim):
+        left = known.sizes[dim]
+        for place in range(len(known.levels)):
+            temporal = base_of(known, place) + dim
+            for column in (temporal, temporal + dims):
                 factor = row[column]
                 if factor < 1 or left % factor:
                     return dim
@@ -161,33 +230,34 @@ def wrong_dim(row, layer, dims, places, width):
     return 0
 
 
-@subroutine
-def different(moves, axis_start, axis_end, spread, spreading, extents, seen):
-    """How many different data of a tensor the children need: `reference.different_data`."""
-    reach = moves.shape[1]
+@inlined
+def different(known, work, tensor, spreading):
+    """How many different data of a tensor the children need (rule 3): `reference.different_data`."""
+    moves = known.moves[tensor]
     data = 1
-    for loop in range(spreading):
-        dim, factor = spread[0, loop], spread[1, loop]
-        words = moves[dim, 0, 1] * spread[2, loop]
+    for place in range(spreading):
+        loop = work.spread[place]
+        words = moves[loop.dim, 0, 1] * loop.step
         if words == 0:
             continue
-        if reach > 1 and moves[dim, 1, 1]:
-            return counted(moves, axis_start, axis_end, spread, spreading, extents, seen)
-        axis = moves[dim, 0, 0]
-        others = 0
-        for earlier in range(loop):
-            other = spread[0, earlier]
-            if moves[other, 0, 1] and moves[other, 0, 0] == axis:
+        if moves.shape[1] > 1 and moves[loop.dim, 1, 1]:
+            return count_children(known, work, tensor, spreading)
+        axis = moves[loop.dim, 0, 0]
+        others, other_factor, other_words = 0, 1, 1
+        for earlier in range(place):
+            other = work.spread[earlier]
+            if moves[other.dim, 0, 1] and moves[other.dim, 0, 0] == axis:
                 others += 1
-                other_factor, other_words = spread[1, earlier], moves[other, 0, 1] * spread[2, earlier]
+                other_factor, other_words = other.factor, moves[other.dim, 0, 1] * other.step
         if others > 1:
-            return counted(moves, axis_start, axis_end, spread, spreading, extents, seen)
+            return count_children(known, work, tensor, spreading)
         if others == 1:
+            # Two loops along one axis meet in the same places where their steps have common multiples.
             common = divisor(words, other_words)
-            apart = max(0, factor - other_words // common) * max(0, other_factor - words // common)
-            data = data // other_factor * (factor * other_factor - apart)
+            apart = max(0, loop.factor - other_words // common) * max(0, other_factor - words // common)
+            data = data // other_factor * (loop.factor * other_factor - apart)
         else:
-            data *= factor
+            data *= loop.factor
     return data
 
 
@@ -200,14 +270,15 @@ def divisor(one, other):
 
 
 @subroutine
-def counted(moves, axis_start, axis_end, spread, spreading, extents, seen):
+def count_children(known, work, tensor, spreading):
     """`different` where loops move several axes or share one: every child's place goes into a table once.
 
     A place is written as one number, with a digit an axis.
     """
+    moves, seen = known.moves[tensor], work.seen
     children = 1
     for loop in range(spreading):
-        children *= spread[1, loop]
+        children *= work.spread[loop].factor
     slots = 1
     while slots < 2 * children:
         slots *= 2
@@ -215,15 +286,17 @@ def counted(moves, axis_start, axis_end, spread, spreading, extents, seen):
     found = 0
     for child in range(children):
         rest, number = child, 0
-        for loop in range(spreading):
-            index = rest % spread[1, loop]
-            rest //= spread[1, loop]
+        for place in range(spreading):
+            loop = work.spread[place]
+            index = rest % loop.factor
+            rest //= loop.factor
             radix = 1
-            for axis in range(axis_start, axis_end):
+            for axis in range(known.first_axis[tensor], known.first_axis[tensor + 1]):
                 for entry in range(moves.shape[1]):
-                    if moves[spread[0, loop], entry, 0] == axis:
-                        number += index * moves[spread[0, loop], entry, 1] * spread[2, loop] * radix
-                radix *= extents[axis]
+                    if moves[loop.dim, entry, 0] == axis:
+                        number += index * moves[loop.dim, entry, 1] * loop.step * radix
+                radix *= work.current[axis]
+        # A multiplicative hash; taken places are passed by.
         slot = number * 0x9E3779B97F4A7C % slots
         while seen[slot] != -1 and seen[slot] != number:
             slot = (slot + 1) % slots

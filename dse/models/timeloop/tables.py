@@ -1,25 +1,30 @@
-"""What the kernel knows of a workload on a machine: four arrays, and the names of their columns."""
+"""What the kernel knows of a workload on a machine, and the records that it works with."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from dse.domains.levels.machine import FIRST_FILLS, RETURNED, Machine
 from dse.domains.levels.workload import Workload
-from dse.support.arrays import FloatArray, IntArray
+from dse.support.arrays import FloatArray, IntArray, RecordArray, floats, integers, record
 from dse.support.errors import InputError, unknown
 
-# Of the layer as a whole; the dims' sizes follow.
-AXES, OUTPUT, OUTPUT_DIMS, FIRST_FILL, TABLE, SIZES = range(6)
-# Of a level.
-CAPACITY, FAN_OUT, BLOCK, SHIFT, SPREAD, REQUIRED, ALLOWED, MULTICAST, REDUCTION, HELD, LEVEL_COLUMNS = range(
-    11
+# Of a level: what it holds, children of an instance, words of a block (2 ** shift, or -1), the dims that it
+# may spread, the tensors that it must and may keep and that are there whole (masks); words a cycle; pJ; rows.
+LEVEL = record(
+    *integers("capacity fan_out block shift spread required allowed multicast reduction held"),
+    *floats("read_bandwidth write_bandwidth shared_bandwidth read_pj write_pj update_pj leak_pj rows"),
 )
-# Of a level, in floats.
-READ_BANDWIDTH, WRITE_BANDWIDTH, SHARED_BANDWIDTH = 0, 1, 2
-READ_PJ, WRITE_PJ, UPDATE_PJ, LEAK_PJ, ROWS, RATE_COLUMNS = range(3, 9)
+# A loop around a box of `step` indices of its dim.
+LOOP = record(*integers("dim factor step"))
+# A level in a nest: instances at work, parts that the output is in, the first loop that is outside the
+# level's tiles, the tensors kept (a mask).
+USE = record(*integers("instances parts first kept"))
+# A tensor's tile at a level: its words (0: not kept), and how many different data the fan-outs down to the
+# next level that keeps the tensor ask for.
+TILE = record(*integers("words through"))
 
 UNLIMITED = 2**62
 MAX_DIMS = 62
@@ -27,37 +32,59 @@ MAX_COUNTED = 2**20
 """Children of one instance up to which data that several loops of one axis move can be told apart."""
 
 
-@dataclass(frozen=True)
-class Tables:
-    """`layer` (6 + dims), `moves` (tensors, dims, reach, 2), `levels` and `rates` (levels, columns).
+class Known(NamedTuple):
+    """A layer on a machine; `levels` from the outermost in, of LEVEL.
 
-    `moves` says which axes a dim moves and by how many words a step; axes are numbered through all tensors,
-    and entries that move nothing are of an axis of their own, the last. `bits` (tensors) is what a word takes
-    of what levels count. The last row of `rates` holds the energy of all MACs. Sets of dims or tensors are
-    masks.
+    `moves` (tensors, dims, reach, 2) says which axes a dim moves and by how many words a step. Axes are
+    numbered through all tensors, those of a tensor from its `first_axis` on; entries that move nothing are of
+    an axis of their own, the last. `bits` (tensors) is what a word takes of what levels count. `output` is a
+    tensor, `output_dims` the mask of its dims. `slots` is the size of a table of children.
     """
 
-    layer: IntArray
+    sizes: IntArray
     moves: IntArray
-    axes: IntArray
+    first_axis: IntArray
     bits: IntArray
-    levels: IntArray
-    rates: FloatArray
+    levels: RecordArray
+    output: int
+    output_dims: int
+    first_fill: int
+    slots: int
+    macs_pj: float
 
 
-def tables(workload: Workload, machine: Machine) -> Tables:
-    """The tables of `workload` on `machine`; InputError where one does not suit the other."""
+class Columns(NamedTuple):
+    """The columns of a `Priced`, as the kernel fills them."""
+
+    cycles: IntArray
+    energy_pj: FloatArray
+    fault: IntArray
+    where: IntArray
+    need: IntArray
+    counts: IntArray
+
+
+def known_of(workload: Workload, machine: Machine) -> Known:
+    """What is known of `workload` on `machine`; InputError where one does not suit the other."""
     if max(len(workload.dims), len(workload.tensors)) > MAX_DIMS:
         raise InputError(f"layer: more than {MAX_DIMS} dims or tensors")
     starts = np.cumsum([0, *(len(tensor.axes) for tensor in workload.tensors)])
     moves = _moves(workload, starts.tolist())
-    return Tables(
-        _layer(workload, machine, moves),
+    output = next(place for place, tensor in enumerate(workload.tensors) if tensor.output)
+    levels = np.zeros(len(machine.levels), LEVEL)
+    for place in range(len(levels)):
+        levels[place] = (*_counted(workload, machine, place), *_rates(machine, place))
+    return Known(
+        np.array(list(workload.sizes.values()), dtype=np.int64),
         moves,
         starts.astype(np.int64),
         np.array([tensor.bits for tensor in workload.tensors], dtype=np.int64),
-        np.array([_level(workload, machine, place) for place in range(len(machine.levels))], dtype=np.int64),
-        _rates(workload, machine),
+        levels,
+        output,
+        _mask(np.flatnonzero(moves[output, :, :, 1].any(axis=1)).tolist()),
+        (*FIRST_FILLS, RETURNED).index(machine.first_fill),
+        _slots(workload, machine, moves),
+        float(workload.macs * machine.mac_pj),
     )
 
 
@@ -77,25 +104,20 @@ def _moves(workload: Workload, starts: list[int]) -> IntArray:
     return moves
 
 
-def _layer(workload: Workload, machine: Machine, moves: IntArray) -> IntArray:
-    output = next(place for place, tensor in enumerate(workload.tensors) if tensor.output)
-    output_dims = _mask(np.flatnonzero(moves[output, :, :, 1].any(axis=1)).tolist())
+def _slots(workload: Workload, machine: Machine, moves: IntArray) -> int:
+    """The size of the table in which children are told apart, where they have to be."""
     crowded = any(len(axis) > 2 for tensor in workload.tensors for axis in tensor.axes)
-    places = 0
-    if crowded or moves.shape[2] > 1:
-        most = min(max(level.fan_out for level in machine.levels), workload.macs)
-        if most > MAX_COUNTED:
-            raise InputError(
-                f"layer: axes of three dims or more need fan-outs of at most {MAX_COUNTED}, got {most}"
-            )
-        places = 1 << (2 * most).bit_length()
-    sizes = workload.sizes.values()
-    axes = sum(len(tensor.axes) for tensor in workload.tensors)
-    first = (*FIRST_FILLS, RETURNED).index(machine.first_fill)
-    return np.array([axes, output, output_dims, first, places, *sizes], dtype=np.int64)
+    if not crowded and moves.shape[2] == 1:
+        return 0
+    most = min(max(level.fan_out for level in machine.levels), workload.macs)
+    if most > MAX_COUNTED:
+        raise InputError(
+            f"layer: axes of three dims or more need fan-outs of at most {MAX_COUNTED}, got {most}"
+        )
+    return 1 << (2 * most).bit_length()
 
 
-def _level(workload: Workload, machine: Machine, place: int) -> list[int]:
+def _counted(workload: Workload, machine: Machine, place: int) -> list[int]:
     level = machine.levels[place]
     tensors, dims = workload.tensor_names, workload.names
     for name in (*level.keeps, *(level.may_keep or ()), *level.holds):
@@ -118,17 +140,14 @@ def _level(workload: Workload, machine: Machine, place: int) -> list[int]:
     ]
 
 
-def _rates(workload: Workload, machine: Machine) -> FloatArray:
-    rates = np.zeros((len(machine.levels) + 1, RATE_COLUMNS))
-    for place, (level, instances) in enumerate(zip(machine.levels, machine.instances, strict=True)):
-        rates[place] = (
-            *(np.inf if words is None else words for words in vars(level.bandwidth).values()),
-            *vars(level.energy).values(),
-            level.leak_pj,
-            instances / level.cluster,
-        )
-    rates[-1, 0] = workload.macs * machine.mac_pj
-    return rates
+def _rates(machine: Machine, place: int) -> list[float]:
+    level = machine.levels[place]
+    return [
+        *(np.inf if words is None else words for words in vars(level.bandwidth).values()),
+        *vars(level.energy).values(),
+        level.leak_pj,
+        machine.instances[place] / level.cluster,
+    ]
 
 
 def _mask(places: list[int]) -> int:
