@@ -93,6 +93,10 @@ def show_layer(
     if certificate.ties is not None:
         console.print(_of_ties(certificate, kept=kept))
     console.print(_proof(certificate, problem))
+    if certificate.within is not None:
+        from dse.cli.near_view import show_near
+
+        show_near(console, problem, certificate.within, unit)
     if "roofline" in entry:
         console.print(roofline_line(entry))
     for check in entry.get("verified", []):

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dse.core.evaluations import Evaluations
+from dse.core.listed import Listed
 from dse.core.objective import objective_named
 from dse.core.problem import AnyProblem
 from dse.support.arrays import FloatArray, IntArray
@@ -92,7 +93,7 @@ class Certificate:
 
     `seconds` are those of this run, `earlier_seconds` those of the runs that it went on from. `unsettled` are
     the boxes that a later run goes on with. `tiles` are those that `dse.certify` proved over, perfect
-    "factors" or "any".
+    "factors" or "any". `within` are mappings near the optimum, where they were asked for.
     """
 
     fingerprint: str
@@ -106,6 +107,7 @@ class Certificate:
     unsettled: bytes = field(default=b"", repr=False, compare=False)
     tiles: str = field(default="factors", compare=False)
     ties: Ties | None = field(default=None, compare=False)
+    within: Listed | None = field(default=None, compare=False, repr=False)
 
     @property
     def own_seconds(self) -> float:
@@ -157,6 +159,7 @@ class Certificate:
             "gap": _finite(self.gap),
             "best": self._best_dict(problem),
             **({} if self.ties is None else {"ties": self.ties.to_dict()}),
+            **({} if self.within is None else {"within": self.within.to_dict()}),
             "certificate": {
                 "fingerprint": self.fingerprint,
                 **asdict(self.counts),

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 import numpy as np
 
-from dse.core.certificate import Certificate
+from dse.core.certificate import Certificate, Incumbent
 from dse.core.clock import Clock
 from dse.core.cost_model import AnyCostModel, Other, Others
 from dse.core.cost_models import cost_model_class, models_with
+from dse.core.listed import Listed, Wanted
 from dse.core.problem import AnyProblem, Designs
 from dse.support.errors import InputError, format_exception
 
@@ -55,6 +56,31 @@ class Prover(Protocol):
 
     def solve(self, clock: Clock, known: Certificate | None) -> Certificate:
         """Prove what can be proven in the time of `clock`, from what an earlier run left, if any."""
+
+
+class Lister(Prover, Protocol):
+    """What lists the mappings near an optimum too; not every domain's prover does."""
+
+    def refuse_list(self) -> None:
+        """InputError unless mappings near the optimum of the problem can be listed."""
+
+    def list_best(self, best: Incumbent, wanted: Wanted, clock: Clock) -> Listed:
+        """The mappings that are `wanted` near the proven optimum `best`."""
+
+    def nest_of(self, mapping: Any) -> Hashable:
+        """What makes the nest of loops of a mapping: equal for those that differ in words only."""
+
+
+def lister_of(problem: AnyProblem, prover: Prover) -> Lister:
+    """The problem's prover, if it lists mappings near the optimum; else InputError."""
+    if not hasattr(prover, "refuse_list"):
+        raise InputError(
+            f"mappings near the optimum are not listed under cost model {problem.model.name!r}; they are "
+            "under 'loopnest'"
+        )
+    found = cast("Lister", prover)
+    found.refuse_list()
+    return found
 
 
 def proven_models() -> tuple[str, ...]:

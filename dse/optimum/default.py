@@ -8,10 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from dse.core.certificate import ProofInterrupted
+from dse.core.listed import Wanted
 from dse.core.problem import is_problem
 from dse.optimum import certify as prove
 from dse.optimum import verify as check
+from dse.optimum.near import lister_for, with_near
 from dse.optimum.ties import settle_ties, verify_ties
+from dse.optimum.verification.near import verify_near
 from dse.support.errors import InputError
 
 if TYPE_CHECKING:
@@ -43,6 +46,8 @@ def certify(
     *,
     tiles: str | None = None,
     cache: bool | str | Path = True,
+    within: float | None = None,
+    best: int | None = None,
 ) -> Certificate:
     """The proven optimum of `problem`, or the bound that `time_limit` seconds were enough for.
 
@@ -51,16 +56,21 @@ def certify(
     `problem.with_changes(tiles=certificate.tiles)`. With tiles "factors" or "any" it is over those.
     Of mappings that are as good it is the one with the least energy, or the fewest cycles where energy is
     minimised: where that takes a second proof, `ties` says how far it got.
+    With `within`, a share such as 0.05, the certificate's `within` are all mappings that are at most so much
+    above the optimum, each nest of loops once; with `best`, so many of the best.
     Certificates are kept: `cache` is a folder, True for the user's own, or False. A proof whose time ran out
     goes on from what is kept; Ctrl-C ends its time too, with a `ProofInterrupted`.
     InputError for a problem that cannot be certified.
     """
+    wanted = Wanted(within, best).check()
     if not is_problem(problem):
         return prove(problem, time_limit, cache=cache)
     if tiles is not None:
         asked = problem if tiles == problem.options["tiles"] else problem.with_changes(tiles=tiles)
     else:
         asked = over_any_tiles(lambda kind: _provable(problem, kind))
+    if wanted:
+        lister_for(asked)
     chosen = str(asked.options["tiles"])
     if tiles is None and time_limit is None and chosen == ANY:
         time_limit = SECONDS_ANY
@@ -68,7 +78,7 @@ def certify(
         found = settle_ties(asked, prove(asked, time_limit, cache=cache), time_limit, cache=cache)
     except ProofInterrupted as interrupted:
         raise ProofInterrupted(replace(interrupted.certificate, tiles=chosen)) from None
-    return replace(found, tiles=chosen)
+    return replace(with_near(asked, found, wanted, time_limit), tiles=chosen)
 
 
 def _provable(problem: AnyProblem, tiles: str) -> AnyProblem:
@@ -86,4 +96,5 @@ def verify(problem: AnyProblem, certificate: Certificate, seed: int = 0) -> Sequ
     """Check a certificate of `problem`, over the tiles that it is of, in code that is not the solver's."""
     same = certificate.fingerprint == problem.fingerprint
     there = problem if same else problem.with_changes(tiles=certificate.tiles)
-    return (*check(there, certificate, seed), *verify_ties(there, certificate, seed))
+    extra = (*verify_ties(there, certificate, seed), *verify_near(there, certificate, seed))
+    return (*check(there, certificate, seed), *extra)

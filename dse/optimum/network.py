@@ -14,13 +14,16 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from dse.core.certificate import BOUNDED, INFEASIBLE, OPTIMAL, Certificate, Incumbent, gap_between, priced
 from dse.core.layer import in_all
+from dse.core.listed import NONE, Wanted
 from dse.core.objective import objective_named
 from dse.core.problem import AnyProblem
 from dse.core.proofs import Check
 from dse.optimum import certify, verify
+from dse.optimum.near import lister_for, with_near
 from dse.optimum.ties import settle_ties, verify_ties
 from dse.optimum.total import Total, has_total, least_total
 from dse.optimum.total_check import check_total
+from dse.optimum.verification.near import verify_near
 from dse.search.network import MAPPINGS, NETWORK, layer_file, totals
 from dse.support.files import make_folder, write_json
 from dse.support.interrupts import prepare_process
@@ -83,9 +86,16 @@ def certify_layer(
     time_limit: float | None = None,
     cache: bool | str | Path = True,
     check: bool = False,
+    wanted: Wanted = NONE,
 ) -> tuple[Certificate, dict[str, Any]]:
-    """One layer's certificate, and as plain data; with `check` it is verified, and `verified` says how."""
+    """One layer's certificate, and as plain data; with `check` it is verified, and `verified` says how.
+
+    `wanted` says which mappings near the optimum come with it.
+    """
+    if wanted:
+        lister_for(problem)
     found = settle_ties(problem, certify(problem, time_limit, cache=cache), time_limit, cache=cache)
+    found = with_near(problem, found, wanted, time_limit)
     return found, describe_layer(spec, accelerator, problem, found, check=check)
 
 
@@ -100,7 +110,8 @@ def describe_layer(
     if sources:
         entry["energies"] = list(sources)
     if check:
-        entry["verified"] = [asdict(one) for one in (*verify(problem, found), *verify_ties(problem, found))]
+        checks = *verify(problem, found), *verify_ties(problem, found), *verify_near(problem, found)
+        entry["verified"] = [asdict(one) for one in checks]
     return entry
 
 

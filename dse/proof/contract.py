@@ -70,7 +70,9 @@ class Boxes(Protocol):
     `kind` says in words what a box is a choice of. Nothing depends on how boxes are put together in calls.
     Where there is a method `improve(design, loss)`, one thread calls it after each round, with the best
     design so far, None if the proof began with it: the `Found` that it returns were met in another way. Where
-    `begin_late` is true, no first design is looked for unless the time is over before one was met.
+    `begin_late` is true, no first design is looked for unless the time is over before one was met. Where
+    several designs are asked for, `keys(designs)`, rows of integers (n, m), says which are the same: those of
+    equal rows.
     """
 
     kind: str

@@ -19,12 +19,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import pairwise
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from dse.core.clock import Clock
 from dse.proof.contract import Boxes, Children, Found
+from dse.proof.listing import BEST, Asked, Listing
 from dse.proof.open_boxes import OpenBoxes
 from dse.support.arrays import AnyArray, FloatArray
 
@@ -33,21 +34,6 @@ Result = TypeVar("Result")
 
 MOST_OPEN = 2**23
 """Boxes that may be open: a proof that has more of them stops, with what it has proven."""
-
-
-class Asked(NamedTuple):
-    """Which designs are asked for: the best; or all `within` a share of it; or the `most` best, so many."""
-
-    within: float = 0.0
-    most: int = 1
-
-    @property
-    def several(self) -> bool:
-        """Whether more than the best is asked for."""
-        return self.within > 0 or self.most > 1
-
-
-BEST = Asked()
 
 
 @dataclass
@@ -66,7 +52,7 @@ class Tally:
 class Search:
     """A proof under way: `loss` and `design` are the best so far, `open` what is left.
 
-    With several designs asked for, `losses` and `designs` are those that are found, the best first.
+    With several designs asked for, `listing` has those that are found.
     """
 
     boxes: Boxes
@@ -76,19 +62,28 @@ class Search:
     observe: Callable[[Search], None] = lambda search: None
     loss: float = math.inf
     design: Any = None
-    losses: FloatArray = field(default_factory=lambda: np.empty(0))
-    designs: list[Any] = field(default_factory=list)
     tally: Tally = field(default_factory=Tally)
     open: OpenBoxes | None = None
+
+    def __post_init__(self) -> None:
+        self.listing = Listing(self.asked, getattr(self.boxes, "keys", None))
 
     @property
     def to_beat(self) -> float:
         """What a design's loss has to be below."""
-        if self.asked.within > 0:
-            return math.nextafter(self.loss * (1 + self.asked.within), math.inf)
-        if self.asked.most > 1:
-            return float(self.losses[-1]) if len(self.losses) == self.asked.most else math.inf
-        return self.loss
+        return min(self.near, self.listing.last) if self.asked.several else self.loss
+
+    @property
+    def near(self) -> float:
+        """What losses within the share of the best one are below; inf without a share."""
+        if self.asked.within is None:
+            return math.inf
+        return math.nextafter(self.loss * (1 + self.asked.within), math.inf)
+
+    @property
+    def listed(self) -> tuple[FloatArray, list[Any]]:
+        """The losses and the designs that are asked for and found, the best first."""
+        return self.listing.best(self.near)
 
     @property
     def finished(self) -> bool:
@@ -193,17 +188,9 @@ class Search:
         if found.losses[place] < self.loss:
             self.loss, self.design = float(found.losses[place]), found.designs[place]
         if self.asked.several:
-            self._list(found)
+            self.listing.add(found, self.to_beat)
         if self.to_beat < before:
             self.tally.ruled_out += self.open.keep(self.open.bounds < self.to_beat)
-
-    def _list(self, found: Found) -> None:
-        losses = np.concatenate([self.losses, found.losses])
-        designs = [*self.designs, *found.designs]
-        order = np.argsort(losses, kind="stable")
-        many = self.asked.most > 1
-        order = order[: self.asked.most] if many else order[losses[order] < self.to_beat]
-        self.losses, self.designs = losses[order], [designs[place] for place in order]
 
     def _shares(self, count: int) -> list[slice]:
         """The boxes of each thread."""

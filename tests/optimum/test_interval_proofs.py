@@ -14,7 +14,8 @@ from dse.domains.clustered.accelerator import Accelerator
 from dse.domains.clustered.problem import Problem
 from dse.optimum import certify
 from dse.plugins import InputError, LowerBounds, interval_proof
-from dse.proof.engine import Asked, Search
+from dse.proof.engine import Search
+from dse.proof.listing import Asked
 from tests.models import bus_model
 from tests.models.bus_model import Bus, make_boxes
 from tests.optimum.test_certify_elsewhere import CHUNK
@@ -52,7 +53,7 @@ def test_all_mappings_within_a_share_of_the_best_are_found(tiles: str) -> None:
     search = Search(make_boxes(asked), Clock(), asked=Asked(within=0.2))
     search.run()
     every = every_loss(asked)
-    assert np.unique(search.losses).tolist() == every[every <= every[0] * 1.2].tolist()
+    assert np.unique(search.listed[0]).tolist() == every[every <= every[0] * 1.2].tolist()
 
 
 def test_of_a_point_each_nest_of_loops_is_found_once() -> None:
@@ -60,7 +61,7 @@ def test_of_a_point_each_nest_of_loops_is_found_once() -> None:
     boxes = make_boxes(asked)
     search = Search(boxes, Clock(), asked=Asked(most=50))
     search.run()
-    mappings = [boxes.mapping_of(design) for design in search.designs]
+    mappings = [boxes.mapping_of(design) for design in search.listed[1]]
     assert len({asked.nest(mapping) for mapping in mappings}) > 10
     whole = boxes.roots()[:1]
     whole[:, 3:11] = whole[:, 11:19]

@@ -11,7 +11,8 @@ import pytest
 
 from dse.core.clock import Clock
 from dse.proof.contract import Bounded, Children, Found, Rounds
-from dse.proof.engine import Asked, Search
+from dse.proof.engine import Search
+from dse.proof.listing import Asked
 from dse.support.arrays import FloatArray, IntArray
 
 SIDE = 200
@@ -101,15 +102,36 @@ def test_every_box_is_counted_once() -> None:
 def test_all_designs_within_a_share_of_the_best_are_listed_the_best_first() -> None:
     search = Search(Bowl(), Clock(), asked=Asked(within=30.0))
     search.run()
-    losses = every_loss()
-    assert search.losses.tolist() == losses[losses <= search.loss * 31].tolist()
-    assert len(set(search.designs)) == len(search.designs)
+    losses, (found, designs) = every_loss(), search.listed
+    assert found.tolist() == losses[losses <= search.loss * 31].tolist()
+    assert len(set(designs)) == len(designs)
 
 
 def test_so_many_best_designs_are_listed() -> None:
     search = Search(Bowl(), Clock(), asked=Asked(most=25))
     search.run()
-    assert search.losses.tolist() == every_loss()[:25].tolist()
+    assert search.listed[0].tolist() == every_loss()[:25].tolist()
+
+
+def test_of_the_best_designs_those_within_a_share_are_listed() -> None:
+    losses = every_loss()
+    few, many = (Search(Bowl(), Clock(), asked=Asked(within=30.0, most=most)) for most in (10, 1000))
+    few.run()
+    many.run()
+    assert few.listed[0].tolist() == losses[:10].tolist()
+    assert many.listed[0].tolist() == losses[losses <= many.loss * 31].tolist()
+
+
+def test_of_designs_that_are_the_same_the_best_is_listed() -> None:
+    class Rows(Bowl):
+        """Designs of one row of the grid are the same."""
+
+        def keys(self, designs: list[tuple[int, int]]) -> IntArray:
+            return np.array([[y] for _, y in designs])
+
+    search = Search(Rows(), Clock(), asked=Asked(most=5))
+    search.run()
+    assert search.listed[1] == [(37, 120), (37, 121), (37, 119), (37, 122), (37, 118)]
 
 
 def test_a_search_that_begins_with_the_best_finds_no_other() -> None:

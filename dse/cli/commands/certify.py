@@ -98,6 +98,16 @@ def command(
             metavar="SHARE",
         ),
     ] = None,
+    within: Annotated[
+        str | None,
+        typer.Option(
+            help="Of a layer, also list all mappings whose loss is at most so much above the optimum.",
+            metavar="SHARE|N%",
+        ),
+    ] = None,
+    best: Annotated[
+        int | None, typer.Option(help="Of a layer, also list so many of the best mappings.", metavar="N")
+    ] = None,
     workers: Annotated[int, typer.Option(help="Processes that prove a network's layers.", metavar="N")] = 1,
     detail: WithDetail = False,
     json: Json = False,
@@ -108,6 +118,7 @@ def command(
     code is 1 if a layer has no feasible mapping, or if a proof does not pass --verify.
     """
     from dse.core.domains import domain_of
+    from dse.core.listed import Wanted, read_share
     from dse.core.objective import several
     from dse.optimum.default import ANY, FACTORS, SECONDS_ANY, over_any_tiles
     from dse.support.validation import positive_number, whole_number
@@ -118,6 +129,9 @@ def command(
         raise InputError("--detail is of one layer and one objective: give --layer, one of the network's")
     if roofline and network is None:
         raise InputError("--roofline is of a network's layers; a layer's own is shown with its proof")
+    wanted = Wanted(None if within is None else read_share(within, "--within"), best).check()
+    if wanted and (network is not None or several(objective)):
+        raise InputError("--within and --best are of one layer and one objective: give --layer")
     alone = fix or limit or hardware or formats or roofline
     if chains and (network is None or alone or several(objective)):
         raise InputError(
@@ -171,7 +185,8 @@ def command(
             limits = in_all if network else {}
             _certify_fronts(network, accelerator, problems, out, json, options | limits)
         elif network is None:
-            _certify_layer(accelerator, problems, out, formats, json, options, detail=detail)
+            own = options | {"wanted": wanted}
+            _certify_layer(accelerator, problems, out, formats, json, own, detail=detail)
         else:
             shared = {"gap": GAP if gap is None else gap, "workers": workers}
             _certify_network(

@@ -17,6 +17,8 @@ class MappingBoxes(Boxes, Protocol):
     """Boxes of mappings, for the engine.
 
     `limits`, if it is there, are the figures of `dse.domains.clustered.limits` whose limits are kept to.
+    Where there is a method `with_all()`, its boxes leave out no mapping that another is as good as, and have
+    `keys`: mappings near the optimum can be listed.
     """
 
     def mapping_of(self, design: Any) -> Mapping:

@@ -42,7 +42,8 @@ from dse.domains.clustered.mapping import (
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof.bounds import mapping_of_row
 from dse.domains.clustered.proof.choices import ORDER_TABLE, allowed_orders
-from dse.domains.clustered.proof.tile_boxes import DIMS, NESTINGS, WIDTH, Tiles, moving_dims
+from dse.domains.clustered.proof.nests import nest_keys
+from dse.domains.clustered.proof.tile_boxes import DIMS, WIDTH, Tiles
 from dse.proof.contract import Bounded, Children, Found, Rounds
 from dse.proof.kept import pack_boxes, unpack_boxes
 from dse.support.arrays import FloatArray, IntArray
@@ -136,6 +137,14 @@ class IntervalBoxes:
         """The mapping of a row."""
         return mapping_of_row(self.problem, design)
 
+    def with_all(self) -> IntervalBoxes:
+        """See MappingBoxes."""
+        return IntervalBoxes(self.problem, self.lower_bound)
+
+    def keys(self, designs: list[IntArray]) -> IntArray:
+        """See Boxes."""
+        return nest_keys(self.problem, np.array(designs))
+
     def floor(self) -> float:
         """The loss of the cycles that every feasible mapping takes, with no energy."""
         machine = self.problem.accelerator
@@ -164,12 +173,7 @@ class IntervalBoxes:
         self._refuse_above(boxes, which[fits], priced.take(fits), rows[fits])
         better = fits[priced.loss[fits] < to_beat]
         better = better[np.argsort(priced.loss[better], kind="stable")]
-        # Where loops of one step stand changes no nest.
-        moving, orders = moving_dims(self.problem, boxes), better % len(self._template)
-        nests = [
-            NESTINGS[of[which[better]], order[orders]] for of, order in zip(moving, self._orders, strict=True)
-        ]
-        keys = np.column_stack([which[better], *nests])
+        keys = nest_keys(self.problem, rows[better])
         chosen = better[np.sort(np.unique(keys, axis=0, return_index=True)[1])]
         return priced.loss[chosen], rows[chosen]
 

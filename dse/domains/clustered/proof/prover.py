@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from importlib import import_module
 
-from dse.core.certificate import Certificate
+from dse.core.certificate import Certificate, Incumbent
 from dse.core.clock import Clock
+from dse.core.listed import Listed, Wanted
+from dse.domains.clustered.mapping import Mapping
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof.certifiers import certifier_of, has_floor_only, refuse
+from dse.domains.clustered.space.genes import MAPPED_DIMS
 
 
 class ClusteredProver:
@@ -38,3 +42,30 @@ class ClusteredProver:
             self._problem, clock, known
         )
         return found
+
+    def refuse_list(self) -> None:
+        """See Lister."""
+        import_module("dse.domains.clustered.proof.listed").boxes_of_all(self._problem)
+
+    def list_best(self, best: Incumbent, wanted: Wanted, clock: Clock) -> Listed:
+        """See Lister."""
+        found: Listed = import_module("dse.domains.clustered.proof.listed").list_best(
+            self._problem, best, wanted, clock
+        )
+        return found
+
+    def nest_of(self, mapping: Mapping) -> Hashable:
+        """See Lister: loops that run once may stand anywhere, as may those whose tiles all run at once."""
+        layer, cluster = self._problem.layer, mapping.cluster_size
+        extents: dict[str, int] = dict(self._problem.space.layer.loops)
+        found: list[int | str | None] = [cluster]
+        clusters = self._problem.accelerator.num_pes // cluster
+        for level, parts in ((mapping.outer, clusters), (mapping.inner, cluster)):
+            parallel = "C" if layer.type == "DSCONV" and level.parallel == "K" else level.parallel
+            tiles = {dim: level.tile[dim] for dim in MAPPED_DIMS}
+            trips = {dim: -(-extents[dim] // tile) for dim, tile in tiles.items()}
+            spread = parallel if parts > 1 and trips[parallel] > 1 else None
+            trips[parallel] = -(-trips[parallel] // parts)
+            found += [*tiles.values(), spread, *(dim for dim in level.order if trips.get(dim, 1) > 1)]
+            extents = tiles
+        return tuple(found)

@@ -13,7 +13,7 @@ import numpy as np
 
 from dse.domains.clustered.bounding import TileBoxes
 from dse.domains.clustered.problem import Problem
-from dse.domains.clustered.proof.choices import ORDER_TABLE, cluster_sizes, parallel_dims, tile_chains
+from dse.domains.clustered.proof.choices import cluster_sizes, parallel_dims, tile_chains
 from dse.domains.clustered.space.genes import MAPPED_DIMS
 from dse.proof.contract import Children
 from dse.support.arrays import BoolArray, IntArray
@@ -22,18 +22,6 @@ DIMS = len(MAPPED_DIMS)
 LOW, HIGH = slice(3, 3 + 2 * DIMS), slice(3 + 2 * DIMS, 3 + 4 * DIMS)
 WIDTH = HIGH.stop
 """Columns of a box."""
-
-
-def _nestings() -> IntArray:
-    orders, found = ORDER_TABLE.tolist(), np.empty((2**DIMS, len(ORDER_TABLE)), np.int64)
-    for moving in range(len(found)):
-        nests = [tuple(dim for dim in order if moving >> dim & 1) for order in orders]
-        found[moving] = [nests.index(nest) for nest in nests]
-    return found
-
-
-NESTINGS = _nestings()
-"""By the dims whose loops are of more than one step, bits, and by an order: the first that nests them so."""
 
 
 class Tiles:
@@ -114,13 +102,3 @@ class Tiles:
         fits, places = outer[:, np.newaxis] % inner == 0, np.arange(len(inner))
         after = np.minimum.accumulate(np.where(fits, places, len(inner))[:, ::-1], axis=1)[:, ::-1]
         return after, np.maximum.accumulate(np.where(fits, places, -1), axis=1)
-
-
-def moving_dims(problem: Problem, points: TileBoxes) -> tuple[IntArray, IntArray]:
-    """The dims whose outer, and whose inner, loops are of more than one step at points (n,), as bits."""
-    sizes = np.array([problem.space.layer.loops[dim] for dim in MAPPED_DIMS])
-    rows, bits = np.arange(len(points.cluster)), 1 << np.arange(DIMS)
-    outer, inner = points.outer_low.copy(), points.inner_low.copy()
-    outer[rows, points.outer_parallel] *= problem.accelerator.num_pes // points.cluster
-    inner[rows, points.inner_parallel] *= points.cluster
-    return (sizes > outer) @ bits, (points.outer_low > inner) @ bits

@@ -13,7 +13,7 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain as chained
 from typing import TYPE_CHECKING, Any, ClassVar, cast
@@ -46,6 +46,7 @@ from dse.domains.clustered.proof.choices import (
     tile_chains,
 )
 from dse.domains.clustered.proof.descent import tie_breaks
+from dse.domains.clustered.proof.nests import nest_keys
 from dse.models.loopnest.bound.dividing import SMALL, SMALL_PERFECT, Cuts, divided
 from dse.models.loopnest.bound.fitting import DOWN, LEAST, LOW, RANK, UP
 from dse.models.loopnest.bound.pairs import NONE, Pairs
@@ -97,9 +98,13 @@ FEW_OUTERS = 64.0
 
 @dataclass(frozen=True)
 class LoopNestBoxes:
-    """A problem's boxes (n, 19); see `dse.proof.contract.Boxes`."""
+    """A problem's boxes (n, 19); see `dse.proof.contract.Boxes`.
+
+    With `every`, no mapping is left out because another is as good or better: for lists of all that are good.
+    """
 
     problem: Problem
+    every: bool = False
 
     kind: ClassVar[str] = "tiles, cluster size and parallel dims"
     rounds: ClassVar[Rounds] = Rounds(least=256, most=8192, share=128, alike=1e-3)
@@ -147,6 +152,8 @@ class LoopNestBoxes:
     @property
     def _alike(self) -> bool:
         """Whether a mapping costs the same with Y and X in each other's place, and is in the space."""
+        if self.every:
+            return False
         figures = [self._params[at : at + 2] for at in (SIZES + 2, PITCHES, OVERLAPS, FIRST_REAL, END_REAL)]
         return all(rows == columns for rows, columns in figures) and not any(
             gene.endswith((".Y", ".X", "order", "parallel")) for gene in self.problem.space.fixed
@@ -156,7 +163,7 @@ class LoopNestBoxes:
     def _pairs(self) -> Pairs | None:
         """Undominated pairs of tiles of any size, if words alone count and no tile is fixed."""
         fixed = any("tile" in gene for gene in self.problem.space.fixed)
-        if self._known.timed or self._known.perfect or fixed:
+        if self.every or self._known.timed or self._known.perfect or fixed:
             return None
         return Pairs(self._params, self._kernels.count_undominated)
 
@@ -296,6 +303,14 @@ class LoopNestBoxes:
     def mapping_of(self, design: IntArray) -> Mapping:
         """The mapping of a row."""
         return mapping_of_row(self.problem, design)
+
+    def with_all(self) -> LoopNestBoxes:
+        """See MappingBoxes."""
+        return replace(self, every=True)
+
+    def keys(self, designs: list[IntArray]) -> IntArray:
+        """See `dse.proof.contract.Boxes`."""
+        return nest_keys(self.problem, np.array(designs))
 
 
 def _tile_tables(problem: Problem) -> IntArray:

@@ -1,0 +1,65 @@
+"""What `dse certify --within` and `--best` show: the mappings near the optimum, a row each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dse.cli import output
+from dse.cli.best_view import DIGITS
+from dse.core.listed import MOST, Listed
+from dse.core.names import dim_names
+from dse.support.quantities import energy, quantity
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from dse.core.problem import AnyProblem
+    from dse.domains.clustered.mapping import Level
+
+SHOWN = 20
+HEADS = ("", "loss", "above", "cycles", "energy", "cluster", "outer tiles, |parallel|", "inner tiles")
+
+
+def show_near(console: Console, problem: AnyProblem, listed: Listed, unit: str) -> None:
+    """Print how many there are, what that claims, and the first of them."""
+    least = listed[0].loss if len(listed) else 0.0
+    rows = [
+        (
+            place,
+            quantity(one.loss, unit, DIGITS),
+            f"{one.loss / least - 1:.3%}" if least else "-",
+            one.cycles,
+            energy(one.energy_nj, DIGITS),
+            one.mapping.cluster_size,
+            _level(problem, one.mapping.outer),
+            _level(problem, one.mapping.inner),
+        )
+        for place, one in enumerate(listed.mappings[:SHOWN], 1)
+    ]
+    output.print_table(console, _claim(listed, unit), HEADS, rows, figures=HEADS[1:5])
+    if len(listed) > SHOWN:
+        console.print(f"and {len(listed) - SHOWN:,} more: --json or --out has them")
+
+
+def _claim(listed: Listed, unit: str) -> str:
+    """What the list is, in a sentence."""
+    share, count = listed.wanted.share, len(listed)
+    kind = "best mappings" if share is None else f"mappings within {share * 100:g}% of the optimum"
+    if listed.wanted.most == count and share is not None:
+        kind = f"best {kind}"
+    if listed.complete:
+        return f"{count:,} {kind}, each nest of loops once: that there are no others is proven"
+    if count >= MOST:
+        return f"more than {MOST:,} {kind}: ask for a smaller share, or for --best N"
+    left = f", and no other is below {quantity(listed.bound, unit, DIGITS)}"
+    return f"{count:,} {kind} were found in time{left}"
+
+
+def _level(problem: Any, level: Level) -> str:
+    """The dims in the loops' order, each with its tile; the parallel one in bars."""
+    names, found = dim_names(problem.layer), []
+    for dim in level.order:
+        if problem.space.layer.loops[dim] > 1 and dim in "KCYX":
+            text = f"{names.get(dim, dim)}{level.tile[dim]}"
+            found.append(f"|{text}|" if dim == level.parallel else text)
+    return " ".join(found)

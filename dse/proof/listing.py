@@ -1,0 +1,74 @@
+"""The designs near the best one, each once: what a search lists beside the best design."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dse.proof.contract import Found
+from dse.support.arrays import FloatArray, IntArray
+
+UNSORTED = 4096
+"""Designs that may wait before they are put in order."""
+
+
+class Asked(NamedTuple):
+    """Which designs are asked for: the best; or all `within` a share of it, or the `most` best, or both."""
+
+    within: float | None = None
+    most: int | None = None
+
+    @property
+    def several(self) -> bool:
+        """Whether more than the best is asked for."""
+        return self.within is not None or self.most is not None
+
+
+BEST = Asked()
+
+
+class Listing:
+    """Designs by their losses, the best first, and of those that are the same the best, or the first.
+
+    `keys` gives of designs rows of integers (n, m) that are equal where designs are the same; without it, all
+    are different. Where only so many are asked for, others are forgotten.
+    """
+
+    def __init__(self, asked: Asked, keys: Callable[[list[Any]], IntArray] | None = None) -> None:
+        self.asked = asked
+        self._keys = keys
+        self._losses, self._designs = np.empty(0), list[Any]()
+        self._sorted = 0
+
+    def add(self, found: Found, below: float) -> None:
+        """Take in those designs whose loss is below a number."""
+        places = np.flatnonzero(found.losses < below)
+        self._losses = np.append(self._losses, found.losses[places])
+        self._designs += [found.designs[place] for place in places.tolist()]
+        few = self.asked.most is not None and self.asked.most < UNSORTED
+        if few or len(self._losses) - self._sorted > UNSORTED:
+            self._sort()
+
+    @property
+    def last(self) -> float:
+        """The loss of the last design, if as many as are asked for are known; else inf."""
+        known = self.asked.most is not None and self._sorted >= self.asked.most
+        return float(self._losses[self._sorted - 1]) if known else math.inf
+
+    def best(self, below: float) -> tuple[FloatArray, list[Any]]:
+        """The losses of the designs that are below a number, and the designs."""
+        self._sort()
+        count = int(np.searchsorted(self._losses, below))
+        return self._losses[:count], self._designs[:count]
+
+    def _sort(self) -> None:
+        order = np.argsort(self._losses, kind="stable")
+        if self._keys is not None and len(order):
+            keys = self._keys(self._designs)[order]
+            order = order[np.sort(np.unique(keys, axis=0, return_index=True)[1])]
+        order = order[: self.asked.most]
+        self._losses, self._designs = self._losses[order], [self._designs[place] for place in order]
+        self._sorted = len(order)

@@ -1,0 +1,51 @@
+"""`dse certify --within` and `--best`: what they show and write, and what they refuse."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.certify_options import RESNET
+from tests.conftest import Dse
+
+FACTORS = ("--tiles", "factors", "--objective", "edp", "--fresh")
+
+
+def test_mappings_near_the_optimum_are_a_table_and_plain_data(dse: Dse, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    shown = dse("certify", *RESNET, *FACTORS, "--within", "1%", "--verify", "--out", str(out))
+    assert shown.code == 0
+    assert (
+        "mappings within 1% of the optimum, each nest of loops once: that there are no others is" in shown.out
+    )
+    assert "verified: no mapping that was drawn is missing in the list" in shown.out
+    kept = json.loads((out / "certificate.json").read_text())["within"]
+    assert (kept["share"], kept["most"], kept["complete"]) == (0.01, None, True)
+    assert kept["count"] == len(kept["mappings"]) > 3
+    few = dse("certify", *RESNET, *FACTORS, "--within", "0.01", "--best", "3", "--json").json
+    losses = [one["loss"] for one in few["within"]["mappings"]]
+    assert losses == [one["loss"] for one in kept["mappings"][:3]]
+    assert few["within"]["mappings"][0]["mapping"] == few["best"]["mapping"]
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (("--within", "much"), "--within must be a share of at least 0, as 5% or 0.05, got 'much'"),
+        (("--best", "0"), "best must be at least 1, got 0"),
+        (("--best", "3", "--objective", "latency,energy"), "--within and --best are of one layer and one"),
+        (
+            ("--best", "3", "--cost-model", "maestro"),
+            "under cost model 'maestro', in space 'default', proofs",
+        ),
+    ],
+)
+def test_a_list_that_cannot_be_had_is_refused_in_a_line(
+    dse: Dse, more: tuple[str, ...], message: str
+) -> None:
+    shown = dse("certify", *RESNET, *more)
+    assert shown.code == 2
+    assert message in shown.err
+    assert shown.err.count("\n") == 1
