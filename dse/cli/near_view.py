@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from dse.core.problem import AnyProblem
-    from dse.domains.clustered.mapping import Level
 
 SHOWN = 20
 HEADS = ("", "loss", "above", "cycles", "energy", "cluster", "outer tiles, |parallel|", "inner tiles")
@@ -55,7 +54,7 @@ def _claim(listed: Listed, unit: str) -> str:
     return f"{count:,} {kind} were found in time{left}"
 
 
-def _level(problem: Any, level: Level) -> str:
+def _level(problem: Any, level: Any) -> str:
     """The dims in the loops' order, each with its tile; the parallel one in bars."""
     names, found = dim_names(problem.layer), []
     for dim in level.order:
