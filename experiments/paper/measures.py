@@ -104,19 +104,46 @@ def _saved(
     return saved
 
 
-def loss_ratio(study: Study, one: str, other: str, samples: int) -> Contest:
-    """One's loss over other's after so many samples: geometric mean over problems of ratios of medians."""
+def loss_ratio(study: Study, one: str, other: str, samples: int, others: int | None = None) -> Contest:
+    """One's loss over other's: geometric mean over problems of ratios of medians.
+
+    Both are after so many samples, or the other after `others`.
+    """
     runs = Runs(among(study, (one, other)), RESAMPLES)
     seeds, problems = _size(runs, one, other)
     values, draws = [], []
     for _, mine, theirs in runs.shared(one, other):
-        logs = [_log_medians(stratum, samples) for stratum in (mine, theirs)]
+        logs = [_log_medians(mine, samples), _log_medians(theirs, others or samples)]
         values.append(_difference(logs[0][0], logs[1][0]))
         draws.append(_difference(logs[0][1], logs[1][1]))
     if not values:
         return Contest(one, other, None, seeds, problems)
     ends = interval(np.exp(np.mean(draws, axis=0)), seeds, problems)
     return Contest(one, other, Interval(float(np.exp(np.mean(values))), *ends), seeds, problems)
+
+
+def steps_to(study: Study, one: str, other: str, samples: int) -> tuple[Contest, int]:
+    """How many times as many samples as `samples` the other takes to be where one typically is after these.
+
+    The geometric mean over problems of medians over seeds; and on how many problems the median run never is
+    there: it counts as if it were at its end, which is a lower bound.
+    """
+    runs = Runs(among(study, (one, other)), RESAMPLES)
+    seeds, problems = _size(runs, one, other)
+    values, draws, censored = [], [], 0
+    for _, mine, theirs in runs.shared(one, other):
+        target = float(np.median(mine.losses(np.array([samples]))[:, 0]))
+        ends = np.array([cell.samples for cell in theirs.cells], np.float64)
+        times = times_to(theirs.runs, [target])[0]
+        censored += bool(np.isinf(np.median(times)))
+        times = np.log(np.minimum(times, ends) / samples)
+        order = np.argsort(times, kind="stable")
+        values.append(float(np.median(times)))
+        draws.append(times[order][middle_places(theirs.counts[:, order])].mean(axis=1))
+    if not values:
+        return Contest(one, other, None, seeds, problems), 0
+    found = interval(np.exp(np.mean(draws, axis=0)), seeds, problems)
+    return Contest(one, other, Interval(float(np.exp(np.mean(values))), *found), seeds, problems), censored
 
 
 def most_possible(study: Study, searcher: str, problems: Sequence[Triple]) -> float:

@@ -58,12 +58,12 @@ def claims_of(study: Study, where: str) -> Iterator[Claim]:
 def plain(study: Study) -> Study | None:
     """The study with its plain PPO and plain agents, as a reader of the paper would write them.
 
-    Agents that are grouped are not plain, and are left out. None where it has no plain ones.
+    What is tuned is not plain, and left out but for random search. None where it has no plain ones.
     """
     names = {name: name.removesuffix("-plain") for name in study.searchers if name.endswith("-plain")}
     if not names:
         return None
-    keep = {name: name for name in study.searchers if not name.startswith(("marl", "ppo"))} | names
+    keep = {name: name for name in study.searchers if name == "random"} | names
     kept = among(study, list(keep))
     cells = tuple(replace(cell, searcher=keep[cell.searcher]) for cell in kept.summaries)
     return replace(kept, about=kept.about | {"searchers": list(keep.values())}, summaries=cells)

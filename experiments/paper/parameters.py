@@ -38,10 +38,12 @@ def dependence_claims(lines: Lines) -> Iterator[Claim]:
 
 def independence_claim(lines: Lines) -> Claim:
     """That most parameters are independent, by the random samples of correlations.py."""
-    found = {samples: _shares(lines, samples) for samples in sorted({int(line["samples"]) for line in lines})}
-    few, many = min(found), max(found)
+    fewest = min(int(line["samples"]) for line in lines)
+    few, many = f"{fewest:,}", "as many as give 1,000 good ones"
+    drawn = {few: [line for line in lines if int(line["samples"]) == fewest], many: _most(lines)}
+    found = {name: _shares(chosen) for name, chosen in drawn.items()}
     medians = {n: {s: float(np.median(of)) for s, of in shares.items()} for n, shares in found.items()}
-    critical = {n: max(float(x["critical_r"]) for x in lines if int(x["samples"]) == n) for n in found}
+    critical = {n: max(float(line["critical_r"]) for line in chosen) for n, chosen in drawn.items()}
     verdict: Verdict = "borne out" if medians[many]["unrelated"] > 0.5 else "not borne out"
     if verdict == "not borne out" and medians[many]["uncorrelated"] > 0.5:
         verdict = "inconclusive"
@@ -51,13 +53,13 @@ def independence_claim(lines: Lines) -> Claim:
         verdict,
         f"most pairs are weakly correlated, below 0.2: {medians[many]['weak_pairs']:.0%} of them. But weak "
         f"is not none: {medians[few]['unrelated']:.0%} of genes show no dependence on any other among "
-        f"{few:,} samples, which are too few to tell a correlation below {critical[few]:.2f} from "
-        f"0, and {medians[many]['unrelated']:.0%} among {many:,}",
+        f"{few} samples, whose best tell no correlation below {critical[few]:.2f} from 0, and "
+        f"{medians[many]['unrelated']:.0%} among {many}",
         _drawn(lines),
         ("samples", "least significant r", *SENSES.values()),
         tuple(
             (
-                f"{n:,}",
+                n,
                 f"{critical[n]:.2f}",
                 *(f"{np.median(s):.0%} ({min(s):.0%} to {max(s):.0%})" for s in shares.values()),
             )
@@ -217,9 +219,9 @@ def _of_layers(
 
 
 def _most(lines: Lines) -> Lines:
-    """Those of the most samples."""
-    most = max(int(line["samples"]) for line in lines)
-    return [line for line in lines if int(line["samples"]) == most]
+    """Of each problem that of the most samples."""
+    most = {_problem(line): line for line in sorted(lines, key=lambda line: int(line["samples"]))}
+    return [most[name] for name in dict.fromkeys(map(_problem, lines))]
 
 
 def _problem(line: Mapping[str, str]) -> str:
@@ -230,8 +232,7 @@ def _drawn(lines: Lines) -> str:
     return f"{len(_most(lines))} problems, random samples, the best 15 % of the feasible ones"
 
 
-def _shares(lines: Lines, samples: int) -> dict[str, list[float]]:
+def _shares(drawn: Lines) -> dict[str, list[float]]:
     """For each of SENSES, the share of pairs or genes on each problem."""
-    drawn = [line for line in lines if int(line["samples"]) == samples]
     of = {sense: "pairs" if sense == "weak_pairs" else "genes" for sense in SENSES}
     return {sense: [int(line[sense]) / int(line[whole]) for line in drawn] for sense, whole in of.items()}

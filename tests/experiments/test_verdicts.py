@@ -15,7 +15,7 @@ from dse.analysis.study import load_study
 from tests.analysis.report_cases import A, B, campaign, cell
 from tests.experiments.verdict_cases import Steps, study
 
-MODULES = ("measures", "claims", "parameters", "verdicts")
+MODULES = ("measures", "claims", "numbers", "parameters", "verdicts")
 
 
 @pytest.fixture(scope="module")
@@ -72,6 +72,35 @@ def test_losses_are_compared_by_medians_over_problems_and_at_any_number_of_sampl
 def test_where_neither_has_anything_feasible_neither_is_better(paper: Any, tmp_path: Path) -> None:
     found = study(tmp_path, {"marl": [(600, 5.0)], "ppo": [(600, 5.0)]})
     assert paper["measures"].loss_ratio(found, "marl", "ppo", 10).value.value == 1.0
+
+
+def test_steps_are_a_lower_bound_where_the_single_agent_never_is_there(
+    paper: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs: dict[str, Steps] = {
+        "marl": [(0, 9.0), (49, 2.0)],
+        "ppo": [(0, 8.0), (396, 2.0)],
+        "slow": [(0, 8.0)],
+    }
+    found = study(tmp_path, runs)
+    times, censored = paper["measures"].steps_to(found, "marl", "ppo", 100)
+    assert (times.value.value, censored) == (pytest.approx(math.sqrt(3.98 * 3.99), rel=1e-3), 0)
+    times, censored = paper["measures"].steps_to(found, "marl", "slow", 100)
+    assert (times.value.value, censored) == (pytest.approx(10.0), 1)
+    monkeypatch.setattr(paper["numbers"], "CONVERGED", 100)
+    told = [paper["numbers"].steps(found, "slow", "marl", times)[1] for times in (30, 9)]
+    assert told == ["not tested", "borne out"]
+
+
+def test_arms_that_disagree_leave_a_claim_inconclusive(paper: Any) -> None:
+    line = paper["numbers"].Line
+    told = {"yes": ("2.00", "borne out"), "no": ("0.50", "not borne out")}
+    verdicts = {
+        arms: line("claim", "2", (*(told.get(arm) for arm in arms), told["no"]), "a").row[4]
+        for arms in (("yes", "yes"), ("yes", "no"), ("no", ""), ("", ""))
+    }
+    assert list(verdicts.values()) == ["borne out", "inconclusive", "not borne out", "not tested"]
+    assert line("claim", "2", (told["yes"],), "a").row == ("claim", "2", "2.00", "borne out", "a")
 
 
 def test_what_is_possible_at_most_is_the_way_to_the_best_known(paper: Any, tmp_path: Path) -> None:
@@ -133,7 +162,7 @@ def test_a_table_of_reductions_is_borne_out_only_if_every_part_is(paper: Any, tm
 
 def test_independence_takes_the_larger_set_of_samples(paper: Any) -> None:
     line = {"genes": "13", "pairs": "78", "weak_pairs": "39", "critical_r": "0.3", "weak": "9"}
-    line |= {"uncorrelated": "12"}
+    line |= {"layer": "a:1", "objective": "edp", "uncorrelated": "12"}
     few = line | {"samples": "1000", "unrelated": "12"}
     judged = paper["parameters"].independence_claim
     assert judged([few, line | {"samples": "20000", "unrelated": "10"}]).verdict == "borne out"
@@ -141,7 +170,7 @@ def test_independence_takes_the_larger_set_of_samples(paper: Any) -> None:
     assert judged([few, lost]).verdict == "not borne out"
     assert "below 0.2: 50% of them" in judged([few, lost]).why
     assert "92% of genes show no dependence on any other among 1,000 samples" in judged([few, lost]).why
-    assert judged([few, lost]).why.endswith("and 8% among 20,000")
+    assert judged([few, lost]).why.endswith("and 8% among as many as give 1,000 good ones")
 
 
 def test_weak_pairs_k_with_c_and_the_thresholds_are_judged_on_every_problem(paper: Any) -> None:
