@@ -15,6 +15,7 @@ from experiments import RESULTS, read_rows
 from experiments.quantised.study import alike, read
 from experiments.tuning.ranges import FIRST
 from tests import ROOT
+from tests.experiments import paper_words
 from tests.experiments.result_files import (
     CHANCES,
     Rows,
@@ -29,22 +30,6 @@ from tests.experiments.result_files import (
 )
 
 PAGE = " ".join((ROOT / "docs" / "results.md").read_text(encoding="utf-8").split())
-
-
-def paper() -> dict[str, str]:
-    claims = json.loads((RESULTS / "paper" / "verdicts.json").read_text("utf-8"))["claims"]
-    return {claim["claim"]: claim["verdict"] for claim in claims}
-
-
-def own_problem(kind: str, tuned: bool) -> list[str]:
-    end = "(the paper's problem, on paper)" if tuned else "(the paper's problem, nothing tuned, on paper)"
-    return [verdict for claim, verdict in paper().items() if kind in claim and claim.endswith(end)]
-
-
-def cells_of(start: str, column: int) -> list[str]:
-    """A column of the lines of the paper's numbers that begin so, the claim's being 1."""
-    lines = (RESULTS / "paper" / "numbers.md").read_text("utf-8").splitlines()
-    return [line.split(" | ")[column - 1] for line in lines if line.startswith(f"| {start}")]
 
 
 def at_the_optimum(campaign: str, searcher: str) -> int:
@@ -184,31 +169,7 @@ WORDS: dict[str, Callable[[], bool]] = {
             and ahead_of_all(of("transformers/tables/versus.md", CHANCES))
         )
     ),
-    "None of Table III's ratios is borne out": lambda: (
-        "borne out"
-        not in [
-            verdict for claim, verdict in paper().items() if "times" in claim or "better than the" in claim
-        ]
-    ),
-    "**Better mappings than the baselines': not borne out**": (
-        lambda: set(own_problem("better than the", True)) == {"not borne out"}
-    ),
-    "30 to 300 times fewer samples than one PPO agent: not borne out where both are tuned": lambda: (
-        own_problem("times sooner", True) == ["not borne out"] * 6
-        and own_problem("times sooner", False) == ["not tested"] * 6
-        and cells_of("times fewer steps, mobilenet_v2, area", 5) == ["not borne out"]
-        and cells_of("times fewer steps", 5).count("not tested") == 5 + 2
-    ),
-    "1.38 [1.23, 1.62] and 1.99 [1.49, 2.63] in latency, 1.90 and 3.91 in EDP": lambda: (
-        [cell[:4] for cell in cells_of("ppo's figure over marl's", 3)] == ["1.38", "1.99", "1.90", "3.91"]
-    ),
-    "stock PPO by 1.71 in VGG16's latency and 1.39 in MobileNet-v2's EDP; else inconclusive": lambda: (
-        cells_of("PPO is worse", 5) == ["inconclusive", "borne out", "borne out", "inconclusive"]
-    ),
-    "Independence of most parameters, K with C, thresholds: not borne out": lambda: all(
-        own_problem(kind, True) == ["not borne out"]
-        for kind in ("Most parameters are independent", "K is strongly", "Thresholds from")
-    ),
+    **paper_words.WORDS,
     "takes exactly 4 cycles more in 847 of 847 even mappings": lambda: (
         [
             float(row["cycles both wide"]) - float(row["maestro_cycles both wide"])
@@ -290,7 +251,9 @@ README_WORDS: dict[str, Callable[[], bool]] = {
     "with its own start 1.08, 1.04 and 1.04": lambda: (
         shortened(of("final2.md", "All begin with templates"), "team-own-start") == "1.08, 1.04 and 1.04"
     ),
-    "none of the ratios of its table is borne out": WORDS["None of Table III's ratios is borne out"],
+    "none of the ratios of its table is borne out": paper_words.WORDS[
+        "None of Table III's ratios is borne out"
+    ],
 }
 
 
