@@ -58,30 +58,76 @@ CYCLES, MACS, READ_I, READ_W, WRITE_O, FIRST_INGRESS, FIRST_EGRESS = range(7)
 TOTALS = 7
 
 
+@inlined
+def begin(groups, start, whole_weight):
+    """One group: everything at its first iteration."""
+    groups[OCCURS, 0] = groups[OUTPUTS, 0] = 1
+    groups[WORK, 0], groups[MASK, 0], groups[SPATIAL_STATE, 0] = whole_weight, 0, start
+
+
+@inlined
+def advances(table, p, kind, spatial):
+    """How often loop p goes on to whole steps (kind 0) or an edge (1), their size, and the bit of an edge.
+
+    Loop -1 stands for the very first step of all, where nothing overlaps.
+    """
+    if p < 0:
+        return 1 - kind, 1, 0
+    if kind == 0:
+        times, size, bit = table[WHOLE_COUNT, p] - 1, table[TILE, p], 0
+    elif table[HAS_EDGE, p]:
+        times, size, bit = 1, table[EDGE_OUT, p], 1 << table[DIM, p] if table[REST, p] > 0 else 0
+    else:
+        return 0, 1, 0
+    # The spatial loop's share is a factor of its own, by its state.
+    return (times, 1, 0) if p == spatial else (times, size, bit)
+
+
+@inlined
+def longest_inside(inner_cycles, mask, spatial_bit, state, last):
+    """Cycles of the sub-cluster that takes longest: they are whole, or one of them has an edge.
+
+    `last` are the sub-clusters in the spatial loop's last state, and whether one of them has a part.
+    """
+    units, last_partial = last
+    if state == FULL:
+        return inner_cycles[mask]
+    if state == SHORT or last_partial:
+        compute = inner_cycles[mask | spatial_bit]
+        return max(compute, inner_cycles[mask]) if units > 1 else compute
+    return inner_cycles[mask | spatial_bit if units == 1 else mask]
+
+
+@inlined
+def ceil_by(amount, by):
+    """The quotient rounded up."""
+    return amount if by == 1 else (amount + by - 1) // by
+
+
+@inlined
+def delay(words, hardware):
+    """Cycles that the NoC takes to move some words (step 5.1 of `reference`)."""
+    _, bandwidth, _, latency, _ = hardware
+    return latency - 1 + (words + bandwidth - 1) // bandwidth
+
+
 @subroutine
-def walk_level(table, loops, fanout, bandwidth, latency, lanes, offchip, inner_cycles, groups, totals):
-    """Adds up one level over its cases; the table's ACTUAL row says over which sizes.
+def walk_level(table, loops, fanout, hardware, inner_cycles, groups, totals):
+    """Adds up one level over its cases; the table's ACTUAL row says over which sizes (step 5 of `reference`).
 
     `loops` is what `fill_level` returned. `inner_cycles` holds the inner level's cycles by edge mask where
     this is the outer level, and is empty at the inner level, whose steps take psums / lanes cycles. Fills
     `totals`.
     """
     outer = len(inner_cycles) > 0
+    offchip, lanes = hardware[2], hardware[4]
     spatial, outside, whole_weight = loops
     set_states(table, spatial, fanout)
-    fetch_full, fetch_new, critical, work, written, start, units, last_partial = spatial_factors(
-        table, spatial, fanout
-    )
-    spatial_in_o = table[IN_O, spatial] == 1
-    rest = table[REST, spatial]
-    spatial_bit = 1 << table[DIM, spatial] if rest > 0 else 0
-    # Everything at its first iteration: nothing overlaps.
-    groups[OCCURS, 0] = 1
-    groups[WORK, 0] = whole_weight
-    groups[OUTPUTS, 0] = 1
-    groups[MASK, 0] = 0
-    groups[SPATIAL_STATE, 0] = start
-    count = 1
+    factors, last = spatial_factors(table, spatial, fanout)
+    fetch_full, fetch_new, critical, work, written, start = factors
+    spatial_bit = 1 << table[DIM, spatial] if table[REST, spatial] > 0 else 0
+    begin(groups, start, whole_weight)
+    count, limit = 1, 0
     cycles = macs = read_i = read_w = write_o = 0
     for p in range(-1, 4):
         if p >= 0 and not table[MOVES, p]:
@@ -90,61 +136,31 @@ def walk_level(table, loops, fanout, bandwidth, latency, lanes, offchip, inner_c
         fetch_i, fetch_w, reuse_i, reuse_w = one_fetch(table, spatial, outside, p, whole_weight)
         inside_work, inside_outputs = held_inside(table, spatial, p)
         for kind in range(2):
-            if p < 0:
-                if kind == 1:
-                    break
-                times, size, bit = 1, 1, 0
-            elif kind == 0:
-                times, size, bit = table[WHOLE_COUNT, p] - 1, table[TILE, p], 0
-                if times == 0:
-                    continue
-            else:
-                if not table[HAS_EDGE, p]:
-                    break
-                times, size = 1, table[EDGE_OUT, p]
-                bit = 1 << table[DIM, p] if table[REST, p] > 0 else 0
-            if p == spatial:
-                size, bit = 1, 0
-            work_p = size * inside_work
+            times, size, bit = advances(table, p, kind, spatial)
+            if times == 0:
+                continue
             outputs_p = size * inside_outputs if p < 0 or table[IN_O, p] else inside_outputs
             for g in range(count):
-                state = groups[SPATIAL_STATE, g]
-                if p == spatial:
-                    state = LAST if kind == 1 else FULL
-                occurs = groups[OCCURS, g] * times
-                done = groups[WORK, g] * work_p
-                ingress_i, ingress_w = fetch_i, fetch_w
+                state = groups[SPATIAL_STATE, g] if p != spatial else (LAST if kind == 1 else FULL)
+                occurs, done = groups[OCCURS, g] * times, groups[WORK, g] * (size * inside_work)
+                ingress_i, ingress_w, egress = fetch_i, fetch_w, groups[OUTPUTS, g] * outputs_p
                 if table[IN_I, spatial]:
                     ingress_i *= fetch_new[state] if reuse_i else fetch_full[state]
                 if table[IN_W, spatial]:
                     ingress_w *= fetch_new[state] if reuse_w else fetch_full[state]
-                egress = groups[OUTPUTS, g] * outputs_p
-                if spatial_in_o:
+                if table[IN_O, spatial] == 1:
                     egress *= written[state]
                 ingress = ingress_i + ingress_w
                 if outer:
-                    mask = groups[MASK, g] | bit
-                    if state == FULL:
-                        compute = inner_cycles[mask]
-                    elif state == SHORT or last_partial:
-                        compute = inner_cycles[mask | spatial_bit]
-                        if units > 1:
-                            compute = max(compute, inner_cycles[mask])
-                    else:
-                        compute = inner_cycles[mask | spatial_bit if units == 1 else mask]
+                    compute = longest_inside(inner_cycles, groups[MASK, g] | bit, spatial_bit, state, last)
                 else:
-                    psums = done * critical[state]
-                    compute = psums if lanes == 1 else (psums + lanes - 1) // lanes
-                into = latency - 1 + (ingress + bandwidth - 1) // bandwidth
-                if p < 0:
-                    step = compute + into
-                    totals[FIRST_INGRESS] = ingress
-                    totals[FIRST_EGRESS] = egress
-                else:
-                    out = latency - 1 + (egress + bandwidth - 1) // bandwidth
-                    step = max(compute, into, out)
+                    compute = ceil_by(done * critical[state], lanes)
+                into, out = delay(ingress, hardware), delay(egress, hardware)
+                step = compute + into if p < 0 else max(compute, into, out)
                 if outer:
                     if p < 0:
+                        totals[FIRST_INGRESS], totals[FIRST_EGRESS] = ingress, egress
+                        # MAESTRO sets every step beside the first one's words from and to DRAM.
                         limit = max(2 * ingress // offchip, 2 * egress // offchip) // 2
                     step = max(step, limit)
                     macs += occurs * done * work[state]
@@ -154,11 +170,8 @@ def walk_level(table, loops, fanout, bandwidth, latency, lanes, offchip, inner_c
                 cycles += occurs * step
         if 0 <= p < 3:
             count = _extend(table, spatial, groups, count, p)
-    totals[CYCLES] = cycles
-    totals[MACS] = macs
-    totals[READ_I] = read_i
-    totals[READ_W] = read_w
-    totals[WRITE_O] = write_o
+    totals[CYCLES], totals[MACS] = cycles, macs
+    totals[READ_I], totals[READ_W], totals[WRITE_O] = read_i, read_w, write_o
 
 
 @inlined
@@ -196,9 +209,8 @@ def price_regular(layer, hardware, row, work, figures):
     sizes, edge_sizes = work[2 * TABLE_ROWS + GROUP_ROWS], work[2 * TABLE_ROWS + GROUP_ROWS + 1]
     inner_cycles, totals = work[2 * TABLE_ROWS + GROUP_ROWS + 2], work[2 * TABLE_ROWS + GROUP_ROWS + 3]
     depthwise = layer[0] == 1
-    pes, bandwidth, offchip, latency, lanes = hardware
     cluster = row[13]
-    clusters = pes // cluster
+    clusters = hardware[0] // cluster
     for dim in range(6):
         sizes[dim] = layer[1 + dim]
     if depthwise:
@@ -222,34 +234,12 @@ def price_regular(layer, hardware, row, work, figures):
         for i in range(4 + int(loops_inner[0] == FILTER)):
             edge = mask >> inner[DIM, i] & 1
             inner[ACTUAL, i] = edge_sizes[inner[DIM, i]] - inner[HALO, i] if edge else inner[SIZE, i]
-        walk_level(
-            inner,
-            loops_inner,
-            cluster,
-            bandwidth,
-            latency,
-            lanes,
-            offchip,
-            inner_cycles[:0],
-            groups,
-            totals,
-        )
+        walk_level(inner, loops_inner, cluster, hardware, inner_cycles[:0], groups, totals)
         inner_cycles[mask] = totals[CYCLES]
         if mask == edges:
             break
         mask = (mask - edges) & edges  # the next choice of the dims that have an edge
-    walk_level(
-        outer,
-        loops_outer,
-        clusters,
-        bandwidth,
-        latency,
-        lanes,
-        offchip,
-        inner_cycles,
-        groups,
-        totals,
-    )
+    walk_level(outer, loops_outer, clusters, hardware, inner_cycles, groups, totals)
     input_l1, weight_l1, output_l1 = 1, row[25] * row[26], 1
     for i in range(4):
         held = inner[TILE, i] + inner[HALO, i]

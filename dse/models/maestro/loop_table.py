@@ -174,7 +174,8 @@ def spatial_factors(table, spatial, fanout):
             critical = (tile, 0, tile)
             work = (work[0], 0, produced)
             written = (written[0], 0, produced)
-    return fetch_full, fetch_new, critical, work, written, start, units, last_partial
+    factors = fetch_full, fetch_new, critical, work, written, start
+    return factors, (units, last_partial)
 
 
 @inlined
