@@ -164,3 +164,35 @@ def standing(
     ]
     title = f"{suite.name} {suite.version}: regret in % of the optimum after so many samples"
     output.print_table(output.make_console(), title, (*names[:-1], "CPU s", *map(str, budgets)), rows)
+
+
+@command.command()
+def table(
+    name: SuiteName,
+    out: Annotated[Path, typer.Option(help="The folder for the files.", metavar="DIR")],
+    most: Annotated[
+        int, typer.Option(help="Points of a space that is small enough.", metavar="N", min=1)
+    ] = 1_000_000,
+    json: Json = False,
+) -> None:
+    """Write the spaces of a suite that are small enough whole: every point's figures as NumPy's arrays.
+
+    Without this package, loss[tuple(point)] is then what a point costs, inf where it is infeasible.
+    """
+    from dse.suite.suites import suite as load_suite
+    from dse.suite.tables import write_table
+    from dse.support.errors import InputError
+
+    suite = load_suite(name)
+    paths = {problem.name: write_table(problem, out, most) for problem in suite}
+    files = {problem: str(path) for problem, path in paths.items() if path is not None}
+    if not files:
+        least = min(problem.problem.space.vectors for problem in suite)
+        raise InputError(
+            f"no space of suite {suite.name!r} has {most:,} points or fewer; the smallest {least:,}"
+        )
+    if json:
+        output.print_json({"suite": suite.name, "digest": suite.digest, "files": files})
+    else:
+        for path in files.values():
+            print(path)
