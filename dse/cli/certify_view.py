@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from dse.core.certificate import Certificate
     from dse.core.problem import AnyProblem
 
+PICTURE = "roofline.png"
 UNITS = ("bit", "word")
 ANY_SIZE = ", tiles of any size"
 
@@ -262,6 +263,31 @@ def show_rooflines(console: Console, data: Mapping[str, Any]) -> None:
     )
     title = "Roofline: what no mapping is below, each word moved once; what is taken and spent, over it"
     output.print_table(console, title, heads, rows, figures=[*heads[1:2], *heads[3:]])
+
+
+def draw_rooflines(data: Mapping[str, Any], folder: Path) -> None:
+    """Write the picture into the folder, where the cost model has rooflines and layers have mappings."""
+    from dse.report.plots.files import png
+    from dse.report.plots.roofline import roofline_figure
+    from dse.support.files import write_whole
+
+    layers = [
+        {
+            "name": entry["layer"].rpartition(":")[2],
+            "work": entry["repeats"] * entry["best"]["cycles"],
+            "macs_per_cycle": entry["roofline"]["macs"] / entry["best"]["cycles"],
+            **entry["roofline"],
+        }
+        for entry in data["layers"]
+        if "roofline" in entry and entry["best"]
+    ]
+    units = [unit for unit in UNITS if any(f"macs_per_{unit}" in layer for layer in layers)]
+    if len(units) > 1:  # One axis cannot count both.
+        layers = [layer for layer in layers if "macs_per_bit" in layer]
+    if layers:
+        how = f"least {data['objective']}, {data['cost_model']}; areas are shares of the network's cycles"
+        figure = roofline_figure(f"{data['network']} on {data['accelerator']}", how, layers, units[0])
+        write_whole(folder / PICTURE, png(figure), "figure")
 
 
 def _times(ratio: float | None) -> str:

@@ -15,12 +15,15 @@ CAPACITY, RATE, ENERGY, STRUCTURE = "capacity", "rate", "energy", "structure"
 of a rate no mapping takes more cycles, at the same energy. Energy is a sum of counts, none negative, times
 the energies, and nothing else depends on them. Of a structure nothing is known."""
 
+TWICE, HALF = 2.0, 0.5
+
 
 @dataclass(frozen=True)
 class HardwareFigure:
     """A figure: of which kind, the machine's own value (None: unlimited), its range, whether it is whole.
 
-    `by_size` is the formula that `"by size"` stands for, where there is one.
+    `by_size` is the formula that `"by size"` stands for, where there is one. A resource has a `step`: times
+    this, it is better by a half or twice (`dse explain --what-if`); figures of a `group` change together.
     """
 
     kind: str
@@ -29,6 +32,8 @@ class HardwareFigure:
     most: float
     whole: bool = False
     by_size: str | None = None
+    step: float | None = None
+    group: str = ""
 
 
 class HardwareFigures(Protocol):

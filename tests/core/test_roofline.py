@@ -86,6 +86,7 @@ def test_a_proof_says_how_far_the_optimum_is_from_the_roofline(dse: Dse, tmp_pat
     shown = dse(*given_, "--roofline", "--out", str(tmp_path), "--fresh")
     assert shown.code == 0, shown
     assert "Roofline: what no mapping is below" in shown.out
+    assert (tmp_path / "roofline.png").read_bytes().startswith(b"\x89PNG")
     data = json.loads((tmp_path / "network.json").read_text(encoding="utf-8"))
     for entry in data["layers"]:
         assert entry["roofline"]["cycles_above"] >= 1

@@ -75,7 +75,9 @@ def command(
     format: Formats = None,
     roofline: Annotated[
         bool,
-        typer.Option("--roofline", help="Show how far a network's layers are from the roofline."),
+        typer.Option(
+            "--roofline", help="Show how far a network's layers are from the roofline; --out has a picture."
+        ),
     ] = False,
     chains: Annotated[
         bool,
@@ -274,7 +276,7 @@ def _certify_network(
     *,
     roofline: bool,
 ) -> None:
-    from dse.cli.certify_view import LayerBar, show_network
+    from dse.cli.certify_view import LayerBar, draw_rooflines, show_network
     from dse.optimum.network import certify_network
 
     with LayerBar(network, len(problems)) as bar:
@@ -282,6 +284,8 @@ def _certify_network(
             network, accelerator, problems, out=out, observe=bar, observe_total=bar.total, **options
         )
     export_layers(formats, problems, data, out)
+    if out is not None and roofline:
+        draw_rooflines(data, out)
     if json:
         output.print_json(data)
     else:

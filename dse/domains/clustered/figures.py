@@ -9,7 +9,7 @@ from typing import Any
 from dse.core.cost_model import AnyCostModel
 from dse.core.cost_models import with_settings
 from dse.core.evaluations import Evaluations
-from dse.core.hardware_figures import CAPACITY, ENERGY, RATE, STRUCTURE, HardwareFigure
+from dse.core.hardware_figures import CAPACITY, ENERGY, HALF, RATE, STRUCTURE, TWICE, HardwareFigure
 from dse.core.model_settings import RANGE, ModelConstants
 from dse.domains.clustered.accelerator import CLOCK_GHZ, MACHINE_FIGURES, MAX_FIGURE, MAX_PES, Accelerator
 from dse.domains.clustered.mapping import MappingBatch
@@ -53,9 +53,14 @@ class ClusteredFigures:
                 kind = RATE
             least, most = CLOCK_GHZ if name == "clock_ghz" else (int(name != "noc_latency"), MAX_FIGURE)
             most = MAX_PES if name == "num_pes" else most
-            found[name] = HardwareFigure(kind, getattr(hardware, name), least, most, name != "clock_ghz")
+            step = {"clock_ghz": None, "noc_latency": HALF}.get(name, TWICE)
+            found[name] = HardwareFigure(
+                kind, getattr(hardware, name), least, most, name != "clock_ghz", step=step
+            )
         for name, value in _energies(model).items():
-            found[CONSTANTS + name] = HardwareFigure(ENERGY, value, *RANGE, by_size=_BY_SIZE.get(name))
+            found[CONSTANTS + name] = HardwareFigure(
+                ENERGY, value, *RANGE, by_size=_BY_SIZE.get(name), step=HALF
+            )
         return found
 
     def formulas(self, model: AnyCostModel, word_bits: int) -> Mapping[str, Mapping[str, str]]:

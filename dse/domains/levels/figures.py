@@ -8,7 +8,7 @@ from typing import Any
 
 from dse.core.cost_model import AnyCostModel
 from dse.core.evaluations import Evaluations
-from dse.core.hardware_figures import CAPACITY, ENERGY, RATE, STRUCTURE, HardwareFigure
+from dse.core.hardware_figures import CAPACITY, ENERGY, HALF, RATE, STRUCTURE, TWICE, HardwareFigure
 from dse.domains.levels.machine import MAX_INSTANCES, MAX_PJ, MAX_WORDS, Bandwidth, Energy, Level, Machine
 from dse.domains.levels.space.opened import BANDWIDTHS
 
@@ -26,7 +26,7 @@ class LevelsFigures:
 
     def figures(self, hardware: Machine, model: AnyCostModel) -> Mapping[str, HardwareFigure]:
         found = {
-            "mac_pj": HardwareFigure(ENERGY, hardware.mac_pj, 0, MAX_PJ),
+            "mac_pj": HardwareFigure(ENERGY, hardware.mac_pj, 0, MAX_PJ, step=HALF),
             "clock_ghz": HardwareFigure(STRUCTURE, hardware.clock_ghz, 1e-6, 1e6),
         }
         for level in hardware.levels:
@@ -68,15 +68,30 @@ class LevelsFigures:
 
 def _of_level(level: Level) -> dict[str, HardwareFigure]:
     rates = {
-        key: HardwareFigure(RATE, getattr(level.bandwidth, name), 1e-9, 1e15)
+        key: HardwareFigure(
+            RATE,
+            getattr(level.bandwidth, name),
+            1e-9,
+            1e15,
+            step=TWICE,
+            group=f"levels.{level.name} bandwidths",
+        )
         for key, name in BANDWIDTHS.items()
     }
-    energies = {key: HardwareFigure(ENERGY, getattr(level.energy, key), 0, MAX_PJ) for key in ENERGIES}
+    energies = {
+        key: HardwareFigure(
+            ENERGY, getattr(level.energy, key), 0, MAX_PJ, step=HALF, group=f"levels.{level.name} energies"
+        )
+        for key in ENERGIES
+    }
     front = f"levels.{level.name}."
     by_size = f"sram_pj({front}size / {front}block, {front}block * {front}word_bits)"
     return {
-        "size": HardwareFigure(CAPACITY, level.capacity, 1, MAX_WORDS, whole=True),
-        "fan_out": HardwareFigure(STRUCTURE, level.fan_out, 1, MAX_INSTANCES, whole=True),
+        "size": HardwareFigure(CAPACITY, level.capacity, 1, MAX_WORDS, whole=True, step=TWICE),
+        # A single one below is no array that could be larger.
+        "fan_out": HardwareFigure(
+            STRUCTURE, level.fan_out, 1, MAX_INSTANCES, whole=True, step=TWICE if level.fan_out > 1 else None
+        ),
         "block": HardwareFigure(STRUCTURE, level.block, 1, MAX_WORDS, whole=True),
         "cluster": HardwareFigure(STRUCTURE, level.cluster, 1, MAX_WORDS, whole=True),
         "word_bits": HardwareFigure(STRUCTURE, WORD_BITS, 1, 2**16, whole=True),
