@@ -24,7 +24,7 @@ from dse.cli.commands.run import find_layers
 from dse.optimum.front import certify_front, regret
 from dse.report.conclusions import conclude
 from dse.report.page.page import render
-from dse.report.plots import gap_figure
+from dse.report.plots import fronts_figure
 from dse.report.writing import make_report, table_files
 from dse.search.fronts import front_of
 from tests.conftest import Dse
@@ -96,8 +96,8 @@ def test_the_headline_says_what_is_missing_and_names_no_ratio_to_an_optimum(fold
 
 def test_a_figure_shows_it(folder: Path) -> None:
     study = load_study(folder)
-    figure = gap_figure(study, analyse(study, 10))
-    assert figure.axes[0].get_ylabel() == "1 + missing hypervolume"
+    figure = fronts_figure(study, analyse(study, 10))
+    assert figure.axes[0].get_ylabel() == "regret"
 
 
 def test_the_page_has_the_fronts_with_their_mappings(folder: Path) -> None:

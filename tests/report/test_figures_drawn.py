@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dse.analysis.findings import Band, Findings, Improvement
+from dse.analysis.findings import Band, Efficiency, Findings, Improvement, Interval
 from dse.analysis.study import Study
 from dse.report.plots import Drawing, draw, gap_figure, png, svg
 from dse.report.plots.contests import ranked
 from dse.report.plots.convergence import limits
-from tests.report.drawn_cases import STUDIES, findings_of, texts_of
+from tests.report.drawn_cases import STUDIES, findings_of, lines_of, texts_of
 from tests.report.figure_cases import PROBLEMS, made_up
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -65,6 +65,30 @@ def test_every_run_is_a_dot_at_its_ratio(usual: tuple[Study, Findings]) -> None:
     dots = [line.get_xdata() for line in figure.axes[0].lines if line.get_marker() == "o"]
     expected = {tuple(np.sort(values.ravel())) for values in findings.gap_seeds.values()}
     assert {tuple(found) for found in dots} == expected
+
+
+def test_efficiency_says_never_and_shows_what_is_censored() -> None:
+    study = made_up(["walk", "grid", "marl"])
+    rows = (
+        Efficiency("marl", "walk", Interval(40.0, 22.0, 71.0), False, 2, 2, 2_000),
+        Efficiency("marl", "grid", Interval(np.inf, 3.0, np.inf), False, 2, 2, 2_000),
+        Efficiency("walk", "marl", None, True, 0, 2, 2_000),
+        Efficiency("grid", "marl", Interval(0.02, 0.0, 0.5), True, 1, 2, 2_000),
+    )
+    figure = draw(study, replace_in(findings_of(study), efficiency=rows))["efficiency"].build()
+    words = texts_of(figure)
+    assert {"40\N{MULTIPLICATION SIGN}", "\N{INFINITY}\N{MULTIPLICATION SIGN}", "never, typically"} <= set(
+        words
+    )
+    (whisker,) = lines_of(figure, "#e69f00")
+    assert list(whisker.get_xdata()) == [22.0, 71.0]
+    fills = {
+        (panel, line.get_color()): line.get_markerfacecolor()
+        for panel, axes in enumerate(figure.axes)
+        for line in axes.lines
+        if line.get_marker() == "o"
+    }
+    assert fills == {(0, "#e69f00"): "#e69f00", (0, "#7f7f7f"): "#7f7f7f", (1, "#7f7f7f"): "#ffffff"}
 
 
 def test_a_panel_shows_where_every_searcher_ends_and_the_target() -> None:

@@ -4,8 +4,8 @@ Each `..._figure` takes a study and its findings (or a single run, or a test of 
 figure, for `png`, `pdf` and `svg`. `draw` says which a study has and how each is read.
 """
 
-from dse.report.plots.contests import distribution_figure, improvement_figure
-from dse.report.plots.convergence import convergence_figure, gap_figure
+from dse.report.plots.contests import distribution_figure, efficiency_figure, improvement_figure
+from dse.report.plots.convergence import convergence_figure, fronts_figure, gap_figure
 from dse.report.plots.correlation import correlation_figure
 from dse.report.plots.drawing import Drawing, draw
 from dse.report.plots.files import pdf, png, remove_stale, svg, write_drawing
@@ -19,6 +19,8 @@ __all__ = [
     "distribution_figure",
     "draw",
     "ecdf_figure",
+    "efficiency_figure",
+    "fronts_figure",
     "gap_figure",
     "gene_figure",
     "improvement_figure",

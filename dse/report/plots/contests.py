@@ -1,4 +1,4 @@
-"""Searchers beside each other: where all their runs end, and who ends lower."""
+"""Searchers beside each other: where all their runs end, and who needs how many samples."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dse.analysis.findings import Findings, Improvement
+from dse.analysis.findings import Efficiency, Findings, Improvement
 from dse.analysis.study import Study
 from dse.report.plots.canvas import WIDTH, add_panel, bare, counted, frame, headed_figure, log_axis, note
-from dse.report.plots.convergence import seeds
+from dse.report.plots.convergence import labelled, seeds
+from dse.report.plots.scales import number
 from dse.report.plots.style import (
     BACKGROUND,
     INK,
@@ -18,6 +19,7 @@ from dse.report.plots.style import (
     Style,
     house_style,
     luminance,
+    short,
     short_names,
     styles_of,
     widest,
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 
 ROW = 0.24
 """Inches for a searcher's row."""
+TIMES = "\N{MULTIPLICATION SIGN}"
 DOTS = 160
 """A row of more cells than this shows so many of them, evenly spaced in rank."""
 DASH = "\N{EN DASH}"
@@ -130,6 +133,97 @@ def _quartiles(ends: FloatArray) -> tuple[float, float, float]:
     """The quartiles of sorted values of which some may be infinite: order statistics, nothing in between."""
     quarter, middle, three = np.quantile(ends, [0.25, 0.5, 0.75], method="nearest")
     return float(quarter), float(middle), float(three)
+
+
+@house_style()
+def efficiency_figure(study: Study, findings: Findings, width: float = WIDTH) -> Figure:
+    """Two panels: samples of each other searcher over the reference's, and of the reference over each's."""
+    looks = styles_of(study)
+    reference = study.reference
+    ahead = [row for row in findings.efficiency if row.searcher == reference]
+    behind = [row for row in findings.efficiency if row.other == reference]
+    others = sorted(
+        {row.other for row in ahead} | {row.searcher for row in behind}, key=study.searchers.index
+    )
+    strength = {row.other: row.ratio.value if row.ratio else 0.0 for row in ahead}
+    others.sort(key=lambda name: -strength.get(name, -1.0))
+    names = labelled(study, 16)
+    left = 0.25 + widest(names.values())
+    height = max(len(others), 2) * ROW
+    me = short(reference, 14)
+    wide = width >= WIDTH
+    apart = height + 0.65
+    figure, down = headed_figure(
+        width,
+        0.7 + height + 0.42 + (0 if wide else apart),
+        "Samples that the other needs to reach its own median final loss, over those of the one",
+        "right of 1 the one needs fewer; median over problems, with 95 % confidence intervals, "
+        f"{seeds(study)}; open: not reached on every problem",
+    )
+    across = (width - left - 0.75) / 2 if wide else width - left - 0.3
+    steps = (across + 0.45, 0.0) if wide else (0.0, apart)
+    panels = [
+        add_panel(figure, left + i * steps[0], down + 0.68 + i * steps[1], across, height) for i in (0, 1)
+    ]
+    values = [
+        v for row in (*ahead, *behind) if row.ratio for v in (row.ratio.value, row.ratio.low, row.ratio.high)
+    ]
+    seen = [v for v in values if 0 < v < math.inf]
+    low, high = min([*seen, 0.5]), max([*seen, 2.0])
+    low, high = max(low, 1e-4) / 1.6, min(high, 1e4) * 1.6
+    titles = (f"{me} against each", f"each against {me}")
+    for axes, rows, title in zip(panels, (ahead, behind), titles, strict=True):
+        frame(axes, title, grid="x")
+        log_axis(axes, "x", low, high, most=6 if wide else 5, sign=TIMES)
+        axes.axvline(1, color=INK, linewidth=0.8)
+        axes.set_ylim(max(len(others), 2) - 0.5, -0.5)
+        named = axes is panels[0] or not wide
+        axes.set_yticks(range(len(others)), [names[name] for name in others] if named else [])
+        axes.tick_params(axis="y", length=0, pad=6)
+        axes.set_xlabel("samples of the other / samples of the one", labelpad=2)
+        for row in rows:
+            name = row.other if row.searcher == reference else row.searcher
+            _forest(axes, others.index(name), row, looks[name])
+        for label, name in zip(axes.get_yticklabels(), others, strict=False):
+            label.set_color(looks[name].text)
+    if not others:
+        for axes in panels:
+            note(axes, "nobody to compare with")
+    return figure
+
+
+def _forest(axes: Axes, place: int, row: Efficiency, style: Style) -> None:
+    low, high = axes.get_xlim()
+    if row.ratio is None:
+        axes.text(
+            low * (high / low) ** 0.02, place, "never, typically", fontsize=6.5, fontstyle="italic",
+            color=style.text, va="center_baseline",
+        )  # fmt: skip
+        return
+    ends = [min(max(end, low), high) for end in (row.ratio.low, row.ratio.high)]
+    value = min(max(row.ratio.value, low), high)
+    axes.plot(ends, [place, place], color=style.colour, linewidth=1.4, solid_capstyle="butt", zorder=3)
+    for end, given, arrow in ((ends[0], row.ratio.low, "<"), (ends[1], row.ratio.high, ">")):
+        if end != given:
+            axes.plot(end, place, color=style.colour, marker=arrow, markersize=3.5, clip_on=False, zorder=3)
+    axes.plot(
+        value, place, color=style.colour, marker="o", markersize=4.5, zorder=4,
+        markerfacecolor=BACKGROUND if row.censored else style.colour,
+    )  # fmt: skip
+    axes.annotate(
+        f"{_short_number(row.ratio.value)}{TIMES}",
+        (value, place),
+        xytext=(0, 3.4),
+        textcoords="offset points",
+        ha="center",
+        fontsize=6,
+        color=style.text,
+        bbox={"facecolor": BACKGROUND, "edgecolor": "none", "pad": 0.3, "alpha": 0.85},
+    )
+
+
+def _short_number(value: float) -> str:
+    return number(float(f"{value:.2g}")) if math.isfinite(value) else "∞"
 
 
 @house_style()

@@ -41,8 +41,8 @@ Looks = Mapping[str, Style]
 TOP_SHARE = 0.02
 """A panel reaches up to what the typical searcher has found after this share of the budget."""
 FEW, MANY = 5, 8
-"""Up to so many searchers (in a small, a large panel) all curves have bands. More would hide each other: then
-the reference alone has one."""
+"""Up to so many searchers (in a small, a large panel) all curves have bands. More would hide each other:
+then whiskers show the intervals of the curves' ends, and the reference alone has a band."""
 
 
 @house_style()
@@ -55,7 +55,7 @@ def convergence_figure(
     names = labelled(study, 18 if len(problems) == 1 else 13)
     bands = [findings.convergence.get(problem, {}) for problem in problems]
     few = _most(bands) <= (FEW if len(problems) > 1 else MANY)
-    beside = _room(names, bands)
+    beside = _room(names, bands, few)
     height = max(1.45 if len(problems) > 1 else 2.6, high_enough(_most(bands)))
     grid = Grid((beside,) * columns, height, width=width)
     shared = where(study, problems)
@@ -66,7 +66,7 @@ def convergence_figure(
         sample_axis(axes, study.budget, label=place >= len(problems) - columns)
         if _scale_to(axes, study, problem, found):
             draw_bands(axes, found, looks, few)
-            end_labels(axes, ends(found), looks, names, early(study))
+            end_labels(axes, ends(found), looks, names, not few, early(study))
     return figure
 
 
@@ -76,7 +76,7 @@ def gap_figure(study: Study, findings: Findings, width: float = WIDTH) -> Figure
     looks = styles_of(study)
     names = labelled(study)
     few = len(findings.gap) <= MANY
-    beside, height = _room(names, [findings.gap]), max(2.9, high_enough(len(findings.gap)))
+    beside, height = _room(names, [findings.gap], few), max(2.9, high_enough(len(findings.gap)))
     grid = Grid((beside,), height, above=UNTITLED, width=width)
     over = counted(len(study.problems), "problem")
     how = f"interquartile mean of logarithms over {over} and {seeds(study)}; {_how(study, few)}"
@@ -91,7 +91,26 @@ def gap_figure(study: Study, findings: Findings, width: float = WIDTH) -> Figure
     log_axis(axes, "y", *limits(findings.gap, 1.0), most=8)
     reference_line(axes, 1.0, _floor(study))
     draw_bands(axes, findings.gap, looks, few)
-    end_labels(axes, ends(findings.gap), looks, names, early(study))
+    end_labels(axes, ends(findings.gap), looks, names, not few, early(study))
+    return figure
+
+
+@house_style()
+def fronts_figure(study: Study, findings: Findings, width: float = WIDTH) -> Figure:
+    """Over all problems of several objectives: the share of the exact front's hypervolume that is missing."""
+    looks = styles_of(study)
+    names = labelled(study)
+    few = len(findings.fronts) <= MANY
+    beside, height = _room(names, [findings.fronts], few), max(2.9, high_enough(len(findings.fronts)))
+    grid = Grid((beside,), height, above=UNTITLED, width=width)
+    how = f"interquartile mean over problems and {seeds(study)}; {_how(study, few)}"
+    figure, (axes,) = grid.make(1, "Hypervolume missing to the exact front", how)
+    frame(axes)
+    sample_axis(axes, study.budget)
+    y_label(axes, "regret")
+    axes.set_ylim(0, 1)
+    draw_bands(axes, findings.fronts, looks, few)
+    end_labels(axes, ends(findings.fronts), looks, names, not few, early(study))
     return figure
 
 
@@ -174,7 +193,7 @@ def _how(study: Study, few: bool) -> str:
         return "one run each, so no intervals"
     if few:
         return "bands: 95 % confidence intervals"
-    return f"{short(study.reference, 14)}'s band: 95 % confidence interval"
+    return f"whiskers, and {short(study.reference, 14)}'s band: 95 % confidence intervals"
 
 
 def _floor(study: Study) -> str:
@@ -187,9 +206,9 @@ def _most(bands: Iterable[Bands]) -> int:
     return max((len(found) for found in bands), default=0)
 
 
-def _room(names: Mapping[str, str], bands: Sequence[Bands]) -> float:
+def _room(names: Mapping[str, str], bands: Sequence[Bands], few: bool) -> float:
     nothing = any(not math.isfinite(end) for found in bands for end in _finals(found))
-    return room(names.values(), nothing)
+    return room(names.values(), 0 if few else _most(bands) + 1, nothing)
 
 
 def _finals(bands: Bands) -> list[float]:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from dse.analysis.findings import Findings
 from dse.analysis.study import Study, Triple
-from dse.report.limits import without
+from dse.report.limits import missing, without
 from dse.report.plots.canvas import WIDTH
-from dse.report.plots.contests import distribution_figure, improvement_figure
-from dse.report.plots.convergence import convergence_figure, gap_figure
+from dse.report.plots.contests import distribution_figure, efficiency_figure, improvement_figure
+from dse.report.plots.convergence import convergence_figure, fronts_figure, gap_figure
 from dse.report.plots.shares import ecdf_figure, profile_figure
 from dse.report.plots.style import house_style
 
@@ -26,7 +26,9 @@ NAMES = (
     "distributions",
     "profiles",
     "ecdf",
+    "fronts",
     "improvement",
+    "efficiency",
 )
 """The figures of a study by name; those of many problems go on in NAME-2, ..."""
 
@@ -93,6 +95,17 @@ def draw(study: Study, findings: Findings) -> dict[str, Drawing]:
             lambda width: ecdf_figure(study, findings, width),
         ),
     ]
+    if findings.fronts:
+        drawings.append(
+            Drawing(
+                "fronts",
+                "What fronts lack",
+                "The share of the exact front's hypervolume that each searcher has not found, against the "
+                "samples spent: the regret of several objectives. The lower curve is better; 0 has the whole "
+                "front.",
+                lambda width: fronts_figure(study, findings, width),
+            )
+        )
     if len(study.searchers) > 1:
         drawings += [
             Drawing(
@@ -103,8 +116,21 @@ def draw(study: Study, findings: Findings) -> dict[str, Drawing]:
                 f"better one. {without(study)}".strip(),
                 lambda width: improvement_figure(study, findings, width),
             ),
+            Drawing(
+                "efficiency",
+                "Who needs fewer samples",
+                "Samples that the other searcher needs to reach its own median final loss, as a multiple of "
+                "what the one needs. Right of 1 the one needs fewer; open dots were not reached on every "
+                "problem." + _shorter(study),
+                lambda width: efficiency_figure(study, findings, width),
+            ),
         ]
     return {drawing.name: drawing for drawing in drawings}
+
+
+def _shorter(study: Study) -> str:
+    """How a pair is compared of which one has the smaller budget."""
+    return f" Both up to the smaller budget of a pair: {missing(study)}." if study.cut else ""
 
 
 def _paged(

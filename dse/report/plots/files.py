@@ -24,7 +24,7 @@ COLOURS = 256
 SCREEN_FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 """Text in an SVG is set in the reader's own font: all these are narrower than the one it is laid out in."""
 
-FORMER = ("time", "returns", "fronts", "efficiency")
+FORMER = ("time", "returns")
 """Figures that reports have had: they go where a folder is reported again."""
 _OURS = re.compile(rf"({'|'.join((*NAMES, *FORMER))})(-\d+)?\.(png|pdf)")
 _NUMBER = re.compile(r"-?\d+\.\d{2,}")

@@ -51,7 +51,7 @@ def ecdf_figure(study: Study, findings: Findings, width: float = WIDTH) -> Figur
         curve(axes, samples, reached, looks[name])
         markers(axes, samples, reached, looks[name], (place + 0.5) / len(findings.ecdf))
     ends = {name: (float(reached[-1]),) * 3 for name, (_, reached) in findings.ecdf.items()}
-    end_labels(axes, ends, looks, names, early(study))
+    end_labels(axes, ends, looks, names, early=early(study))
     return figure
 
 
