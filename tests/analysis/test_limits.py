@@ -15,7 +15,7 @@ import pytest
 from dse.analysis.analysis import analyse
 from dse.analysis.repriced import reprice
 from dse.analysis.sources import LEDGER, RECORDS
-from dse.analysis.study import load_study
+from dse.analysis.study import load_study, make_problems
 from dse.campaign.config import Campaign
 from dse.campaign.curves import CURVES, read_curves, write_curves
 from dse.campaign.progress import LineDisplay
@@ -24,6 +24,7 @@ from dse.campaign.runner import run_campaign
 from dse.campaign.store import Store
 from dse.cli.commands.run import find_layers
 from dse.report.conclusions import conclude
+from dse.report.page.commands import campaign_toml
 from dse.report.plots import draw
 from dse.report.writing import Report, make_report, table_files
 from tests.conftest import Dse
@@ -129,6 +130,14 @@ def test_limits_that_make_no_sense_are_refused_in_one_line(whole: Path, tmp_path
     for limits in ([], {"genetic": {"budget": "many"}}, {"genetic": 3}):
         write_curves(tmp_path / CURVES, cells, about | {"limits": limits})
         assert ": the campaign: limits" in dse("report", str(tmp_path)).refused()
+
+
+def test_the_pages_campaign_file_makes_the_same_cells(whole: Path, tmp_path: Path) -> None:
+    found = load_study(whole)
+    text = campaign_toml(found, make_problems(found)) or ""
+    again = plan(tmp_path, text)
+    assert {named.cell.fingerprint for named in again.cells()} == {one.fingerprint for one in found.summaries}
+    assert again.showing == {"reference": "walk", "reprice": ["loopnest"]}
 
 
 # How far figures go

@@ -16,11 +16,14 @@ import pytest
 from dse.analysis.analysis import analyse
 from dse.analysis.findings import Findings
 from dse.analysis.study import Study, load_study, make_problems
+from dse.campaign.reading import load_campaign
+from dse.cli.commands.run import find_layers
 from dse.domains.clustered.formats.dataflow_text import read_maestro_text
 from dse.domains.clustered.mapping import Mapping
 from dse.report.conclusions import conclude
 from dse.report.formats import Section, Table
 from dse.report.page import render
+from dse.report.page.commands import campaign_toml
 from dse.report.page.mappings import BestMapping, best_mappings, gap_to_optimum
 from dse.report.page.provenance import fingerprint
 from dse.report.writing import make_report, scope
@@ -164,7 +167,16 @@ def test_the_search_command_finds_the_mapping_again(bests: dict[Any, BestMapping
         assert found["mapping"] == json.loads(best.priced.json)
 
 
-def test_commands_keep_tiles_fixed_genes_and_the_seed(tmp_path: Path, dse: Dse) -> None:
+def test_the_campaign_file_makes_the_same_cells(study: Study, tmp_path: Path) -> None:
+    file = tmp_path / "again.toml"
+    file.write_text(campaign_toml(study, make_problems(study)) or "", encoding="utf-8")
+    again = {named.key: named.cell.fingerprint for named in load_campaign(str(file), find_layers).cells()}
+    assert again == {cell.key: cell.fingerprint for cell in study.summaries}
+
+
+def test_commands_keep_tiles_fixed_genes_the_first_seed_and_a_list_of_problems(
+    tmp_path: Path, dse: Dse
+) -> None:
     file = tmp_path / "odd.toml"
     file.write_text(
         """
@@ -178,6 +190,9 @@ def test_commands_keep_tiles_fixed_genes_and_the_seed(tmp_path: Path, dse: Dse) 
     )
     folder = run_small_campaign(tmp_path, file.read_text(encoding="utf-8"), prove=False)
     study = load_study(folder)
+    file.write_text(campaign_toml(study, make_problems(study)) or "", encoding="utf-8")
+    again = {named.key: named.cell.fingerprint for named in load_campaign(str(file), find_layers).cells()}
+    assert again == {cell.key: cell.fingerprint for cell in study.summaries}
     for best in best_mappings(study, make_problems(study)):
         assert best.priced is not None
         found = dse(*shlex.split(best.priced.again)[1:], "--json").json["best"]

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from dse.analysis.analysis import analyse
 from dse.analysis.repriced import reprice
 from dse.analysis.study import Study, make_problems
+from dse.core.domains import make_problem
+from dse.core.layer import Layer
+from dse.domains.levels.mapping import HierarchyMapping
 from dse.report.page import render
-from dse.report.page.mappings import BestMapping, best_mappings
+from dse.report.page.mappings import BestMapping, best_mappings, break_down
 from dse.report.tables.repriced import finding
-from tests.analysis.repriced_cases import chosen, points
+from tests.analysis.repriced_cases import chosen, points, problem
 from tests.analysis.test_repriced import gamed
 from tests.report.test_page import Parsed
 
@@ -78,8 +83,60 @@ def test_winners_that_cannot_be_priced_leave_a_sentence() -> None:
     assert "No winner is priced by loopnest. This folder does not say" in section(text, "repriced")
 
 
+@pytest.mark.parametrize("model", ["maestro", "loopnest"])
+def test_the_best_mapping_is_broken_down_to_the_last_cycle(model: str) -> None:
+    place = points("edp").choose(BOTH, points("edp").by(model).loss, 1)[0]
+    study = chosen({"walk": [place]}, model, "edp")
+    found = best(study)
+    assert found.priced is not None
+    parts = found.priced.breakdown
+    assert parts is not None
+    cycles = sum(int(part.figure.replace(",", "")) for part in parts.cycles)
+    assert cycles == points("edp").loopnest.cycles[place]
+    assert sum(part.width for part in parts.cycles) == pytest.approx(100, abs=0.05)
+    assert [part.name for part in parts.energy] == ["MACs", "L1", "NoC", "L2", "DRAM"]
+    assert [row[0] for row in parts.words] == ["DRAM", "L2", "PEs"]
+    said = section(page(study), "mappings")
+    assert ("Where it goes, by loopnest" in said) == (model == "maestro")
+    ratio = points("edp").loopnest.cycles[place] / points("edp").maestro.cycles[place]
+    assert (f"{cycles:,} cycles, {ratio:.3g} times those by maestro" in said) == (model == "maestro")
+    assert (f"Bound by {parts.bound}; utilisation" in said) == (model == "maestro")
+
+
 def test_what_the_buffers_hold_is_what_the_campaigns_model_counts() -> None:
     place = points("edp").choose(BOTH, points("edp").loopnest.loss, 1)[0]
     found = best(chosen({"walk": [place]}, "loopnest", "edp"))
     assert found.priced is not None
     assert f"L2 holds {points('edp').loopnest.l2_size[place]:,} of" in found.priced.nest
+
+
+def test_a_winner_that_loopnest_does_not_take_says_so_and_is_still_broken_down() -> None:
+    found = points("edp")
+    lost = np.isfinite(found.maestro.loss) & ~np.isfinite(found.loopnest.loss)
+    place = found.choose(lost, found.maestro.loss, 1)[0]
+    said = section(page(chosen({"walk": [place]}, objective="edp")), "mappings")
+    assert re.search(r"By loopnest this mapping is infeasible: L[12] needs \d+ of \d+ elements\.", said)
+    assert "waiting for DRAM" in said
+
+
+def test_a_mapping_without_figures_has_no_breakdown() -> None:
+    made = problem()
+    mapping = made.space.decode(points().genes[:1])[0]
+    broken = replace(mapping, cluster_size=0)
+    assert break_down(made, broken, made.with_changes(cost_model="maestro").judge(broken)) is None
+
+
+def test_a_machine_of_levels_is_broken_down_by_level() -> None:
+    made = make_problem(Layer.gemm(64, 32, 16, name="small"), "edge", "edp", "timeloop")
+    mapping = HierarchyMapping.parse("L2[WIO] P64 C16 - L1[WIO] K4 - L0[WIO] K8")
+    judged = made.judge(mapping)
+    found = break_down(made, mapping, judged)
+    assert found is not None
+    assert (found.own, found.overlap, found.kinds) == (True, True, ("reads", "fills", "updates"))
+    assert [part.name for part in found.energy] == ["DRAM", "L2", "L1", "MACs"]
+    assert sum(part.width for part in found.energy) == pytest.approx(100, abs=0.1)
+    # Transfers and computing go on at the same time: the slowest has the whole bar, the others their share.
+    cycles = {part.name: part for part in found.cycles}
+    assert cycles[found.bound].width == 100
+    assert cycles[found.bound].figure == f"{judged.figures['cycles']:,}"
+    assert all(0 < part.width < 100 for name, part in cycles.items() if name != found.bound)

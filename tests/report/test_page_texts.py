@@ -11,8 +11,9 @@ from pathlib import Path
 
 from dse.analysis.analysis import analyse
 from dse.analysis.findings import Findings
-from dse.analysis.study import Study
+from dse.analysis.study import Study, make_problems
 from dse.report.page import render
+from dse.report.page.commands import campaign_toml
 from tests.report.page_cases import nasty
 from tests.report.page_texts_cases import FC_EDP, Parsed
 
@@ -30,6 +31,7 @@ def test_a_folder_of_an_older_version_gets_a_page_that_says_what_is_not_kept(
     assert page.text.count("This folder does not say what the problem was in full") == len(study.problems)
     assert page.text.count("settings not kept") == len(study.searchers)
     assert page.text.count("optimum not known") == len(study.problems)
+    assert campaign_toml(old, make_problems(old)) is None
 
 
 def test_what_a_damaged_folder_says_of_a_problem_ends_in_a_sentence(study: Study, findings: Findings) -> None:

@@ -10,13 +10,15 @@ from collections.abc import Iterator
 from collections.abc import Mapping as Table
 from typing import Any
 
-from dse.analysis.study import Study
+from dse.analysis.reduction import network_of
+from dse.analysis.study import Made, Study, Triple
+from dse.campaign.showing import SHOWING
 from dse.campaign.summary import Summary
 from dse.core.problem import AnyProblem, Design
 from dse.search.searcher import searcher_class, shown_settings
 from dse.search.start import OWN, RANDOM
 from dse.support.errors import InputError
-from dse.support.toml import toml_value
+from dse.support.toml import toml_key, toml_value
 
 _WORD = re.compile(r"(?!(true|false|inf|nan)$)[A-Za-z][A-Za-z0-9_-]*")
 
@@ -50,6 +52,52 @@ def search_command(study: Study, cell: Summary, problem: AnyProblem) -> str:
     return f"dse search {shlex.join(options)}"
 
 
+def campaign_toml(study: Study, problems: Table[Triple, Made]) -> str | None:
+    """The campaign's file, made anew with every setting in it; None where the folder does not keep them.
+
+    `dse run` of it makes cells of the same fingerprints, wherever the names of layers and accelerators
+    mean the same and the versions are the same.
+    """
+    settings = study.about.get("settings", {})
+    spaces = [made.problem.options for made in problems.values() if made.problem]
+    known = study.summaries and set(study.searchers) <= set(settings) and len(spaces) == len(problems)
+    if not known or any(space != spaces[0] for space in spaces):
+        return None
+    given = spaces[0]
+    first = min(cell.seed for cell in study.summaries)
+    start, starts = study.about.get("start", OWN), study.about.get("starts", {})
+    lines = [
+        f"name = {toml_value(study.name)}",
+        f"budget = {study.budget}",
+        f"seeds = {study.seeds}",
+        *([f"seed = {first}"] if first else []),
+        f"start = {toml_value(start)}",
+        *(f"{key} = {toml_value(study.about[key])}" for key in SHOWING if key in study.about),
+        f"cost_model = {toml_value(study.cost_model)}",
+        *([f"tiles = {toml_value(given['tiles'])}"] if given["tiles"] != "factors" else []),
+        *([f"fixed = {toml_value(given['fixed'])}"] if given["fixed"] else []),
+        *([f"space = {toml_value(given['parts'])}"] if "parts" in given else []),
+        *([f"area_budget = {given['area_budget']}"] if "area_budget" in given else []),
+        *([f"limits = {toml_value(given['limits'])}"] if "limits" in given else []),
+        *_problems(study),
+    ]
+    for name in study.searchers:
+        recorded = dict(settings[name])
+        kind = recorded.pop("type", name)
+        values = shown_settings(kind, recorded)
+        lines += ["", f"[searchers.{toml_key(name)}]"]
+        lines += [f"type = {toml_value(kind)}"] if kind != name else []
+        lines += [f"seeds = {study.seeds_of(name)}"] if study.seeds_of(name) < study.seeds else []
+        lines += [f"budget = {study.budget_of(name)}"] if name in study.cut else []
+        if starts.get(name, start) != start:
+            # A searcher's own setting of that name is then its default, as it was in the campaign's file.
+            values["start"] = starts[name]
+        lines += [
+            f"{toml_key(key)} = {toml_value(value)}" for key, value in values.items() if value is not None
+        ]
+    return "\n".join(lines) + "\n"
+
+
 def _space_options(problem: AnyProblem) -> list[str]:
     """The space, and the figures of the hardware that are open besides; FILE.toml for one of other parts."""
     name, figures = problem.opened
@@ -62,6 +110,29 @@ def _space_options(problem: AnyProblem) -> list[str]:
 
 def _where(cell: Summary) -> list[str]:
     return ["--layer", cell.layer, "--accelerator", cell.accelerator, "--objective", cell.objective]
+
+
+def _problems(study: Study) -> Iterator[str]:
+    """Three lists where they name the problems, else the problems one by one; of a whole network its name."""
+    problems = list(
+        dict.fromkeys(
+            (network_of(problem[0]) if group.whole else problem[0], *problem[1:])
+            for problem, group in study.groups.items()
+        )
+    )
+    lists = [list(dict.fromkeys(names)) for names in zip(*problems, strict=True)]
+    layers, accelerators, objectives = lists
+    product = [(x, y, z) for x in layers for y in accelerators for z in objectives]
+    if product == problems:
+        for key, names in zip(("objectives", "accelerators", "layers"), lists[::-1], strict=True):
+            yield f"{key} = {toml_value(names)}"
+        return
+    for layer, accelerator, objective in problems:
+        yield ""
+        yield "[[problems]]"
+        yield f"layer = {toml_value(layer)}"
+        yield f"accelerator = {toml_value(accelerator)}"
+        yield f"objective = {toml_value(objective)}"
 
 
 def _changed(study: Study, cell: Summary) -> Iterator[str]:

@@ -10,6 +10,7 @@ from typing import Any
 from dse import __version__
 from dse.analysis.study import OPTIMAL, Made, Study, Triple
 from dse.report import limits
+from dse.report.page.commands import campaign_toml
 from dse.report.page.markup import counted, duration, scientific
 from dse.search.searcher import shown_settings
 from dse.support.hashing import digest
@@ -40,7 +41,7 @@ class ProblemFact:
 
 @dataclass(frozen=True)
 class Provenance:
-    """What the page tells of the campaign."""
+    """What the page tells of the campaign. `toml` is None where the folder does not keep all settings."""
 
     lines: tuple[Fact, ...]
     versions: tuple[Fact, ...]
@@ -50,11 +51,14 @@ class Provenance:
     problems: tuple[ProblemFact, ...]
     fingerprint: str
     commands: str
+    toml: str | None
+    toml_file: str
 
 
 def provenance(study: Study, problems: Mapping[Triple, Made]) -> Provenance:
     """All of it, in the campaign's order."""
     about = study.about
+    toml = campaign_toml(study, problems)
     file, folder = f"{study.name}.toml", study.folder.resolve().name
     run = f"dse run {shlex.quote(file)} --out {shlex.quote(folder)}\ndse report {shlex.quote(folder)}"
     return Provenance(
@@ -66,6 +70,8 @@ def provenance(study: Study, problems: Mapping[Triple, Made]) -> Provenance:
         problems=tuple(_problem(study, triple, made) for triple, made in problems.items()),
         fingerprint=fingerprint(study),
         commands=run,
+        toml=toml,
+        toml_file=file,
     )
 
 
