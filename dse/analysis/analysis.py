@@ -33,6 +33,7 @@ from dse.analysis.stats.bootstrap import (
 from dse.analysis.stats.runtimes import (
     TAUS,
     TOLERANCE,
+    part_ends,
     share_reached,
     time_within,
     times_to,
@@ -58,6 +59,18 @@ def convergence(runs: Runs) -> dict[Triple, dict[str, Band]]:
         centre, low, high = median_curve(losses, stratum.counts)
         band = Band(grid, centre, _above(runs.study.bound(problem), losses, low), high)
         found.setdefault(problem, {})[searcher] = band
+    return found
+
+
+def mean_losses(runs: Runs) -> dict[Triple, dict[str, Band]]:
+    """Medians of the mean loss in each part of the run."""
+    found: dict[Triple, dict[str, Band]] = {}
+    for (problem, searcher), stratum in runs.strata.items():
+        parts = len(stratum.cells[0].mean_losses)
+        if parts and all(len(cell.mean_losses) == parts for cell in stratum.cells):
+            values = np.array([cell.mean_losses for cell in stratum.cells], np.float64)
+            ends = part_ends(runs.study.budget_of(searcher), parts)
+            found.setdefault(problem, {})[searcher] = Band(ends, *median_curve(values, stratum.counts))
     return found
 
 
@@ -138,6 +151,7 @@ def analyse(study: Study, resamples: int = RESAMPLES) -> Findings:
     bands = gap(runs)
     return Findings(
         convergence=convergence(runs),
+        mean_losses=mean_losses(runs),
         gap=bands,
         gap_seeds=gap_seeds(runs),
         fronts=fronts(runs),

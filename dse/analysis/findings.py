@@ -256,6 +256,8 @@ class Findings:
 
     convergence: dict[Triple, dict[str, Band]]
     """Best loss so far: the median over seeds."""
+    mean_losses: dict[Triple, dict[str, Band]]
+    """Mean loss of the feasible samples in each hundredth of the run: median over seeds."""
     gap: dict[str, Band]
     """Ratio of the best so far to the target: exp of the interquartile mean of its log over problems x seeds.
 

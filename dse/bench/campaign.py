@@ -34,8 +34,8 @@ Row = dict[str, Any]
 Step = Callable[[Path, Campaign], float]
 
 SEARCHERS, OBJECTIVES, BUDGET = 5, ("latency", "edp"), 2000
-STEPS = 12
-"""Improvements of a made-up run."""
+STEPS, PARTS = 12, 100
+"""Of a made-up run: improvements, and parts of which the mean loss is kept."""
 
 
 def measure(problem: AnyProblem, cells: int) -> Iterator[Row]:
@@ -156,6 +156,7 @@ def _made_up(named: NamedCell) -> Summary:
         searcher_seconds=1.0,
         model_seconds=1.0,
         genes=[0] * len(cell.problem.space.sizes),
+        mean_losses=rng.random(PARTS).tolist(),
         steps=steps | dict.fromkeys(("cycles", "l1_size", "l2_size"), whole),
     )
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dse.campaign.stored import MAX_CELLS, check_about, check_summary, parse
-from dse.campaign.summary import STEP_TYPES, STEPS, Summary
+from dse.campaign.summary import ON_DISK, STEP_TYPES, STEPS, Summary
 from dse.support.errors import InputError
 from dse.support.files import whole_file
 from dse.support.parquet import read_table, release_memory
@@ -135,8 +135,8 @@ def _table(rows: Sequence[Summary]) -> pa.Table:
     import pyarrow as pa
 
     columns: dict[str, Any] = {}
-    for name in Summary.__dataclass_fields__:
-        values = [getattr(row, name) for row in rows]
+    for field, name in ((name, ON_DISK.get(name, name)) for name in Summary.__dataclass_fields__):
+        values = [getattr(row, field) for row in rows]
         if name == "infeasible":
             columns[name] = [json.dumps(value, sort_keys=True) for value in values]
         elif name == "steps":
@@ -145,6 +145,8 @@ def _table(rows: Sequence[Summary]) -> pa.Table:
                 columns[f"step_{step}"] = _lists([value[step] for value in values], dtype)
         elif name == "genes":
             columns[name] = _lists(values, np.int32)
+        elif name == "returns":
+            columns[name] = _lists(values, np.float32)
         else:
             columns[name] = values
     return pa.table(columns)

@@ -187,7 +187,7 @@ def _told(shard: _Shard) -> Iterator[_Expected]:
 
 
 def _timeless(summary: Summary) -> Summary:
-    return replace(summary, searcher_seconds=0.0, model_seconds=0.0)
+    return replace(summary, searcher_seconds=0.0, model_seconds=0.0, mean_losses=())
 
 
 def _about(told: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -175,6 +175,7 @@ class _Summary(Schema):
     searcher_seconds: Figure
     model_seconds: Figure
     genes: list[Count]
+    mean_losses: list[float]
     steps: dict[str, Steps]
 
 
@@ -235,8 +236,7 @@ def check_summary(row: Any, where: str) -> Summary:
     """The summary in a row as `Summary.to_dict` made it, if it is all well."""
     if not isinstance(row, Mapping):
         raise InputError(f"{where} must be a table of names and values, got {shorten(row)}")
-    # Older versions kept the mean losses of parts of the run.
-    row = {name: value for name, value in row.items() if name != "returns"}
+    row = Summary.renamed(row)
     read(_Summary, row, where)
     _check_text([value for value in row.values() if isinstance(value, str)], where)
     _check_text(list(row["infeasible"]), f"{where}: infeasible")
@@ -247,7 +247,7 @@ def check_summary(row: Any, where: str) -> Summary:
         raise InputError(f"{where}: steps must have columns of one length: {', '.join(STEPS)}")
     if not ordered or (index and not 0 <= index[0] <= index[-1] < row["samples"]):
         raise InputError(f"{where}: steps.index must be ascending, within the {row['samples']} samples")
-    if any(loss < 0 for loss in steps["loss"]):
+    if any(loss < 0 for loss in steps["loss"]) or any(loss != loss for loss in row["mean_losses"]):
         raise InputError(f"{where}: losses must be numbers of at least 0")
     return Summary(**row)
 

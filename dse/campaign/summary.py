@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from array import array
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -26,15 +26,20 @@ STEPS = ("index", "loss", "cycles", "energy_nj", "l1_size", "l2_size")
 STEP_TYPES = {name: "d" if name in ("loss", "energy_nj") else "q" for name in STEPS}
 """Of each of STEPS, whether it is a whole number, as `array` calls them."""
 
+ON_DISK = {"mean_losses": "returns"}
+"""What files call fields of a Summary whose names have changed since the first were written."""
+
 
 @dataclass(frozen=True)
 class Summary:
     """One cell's result. `steps` holds, for each of STEPS, the figures of each sample that beat all before.
 
     `clock_ghz` is 0 where points have clocks of their own, as genes say them.
-    `genes` is the best point (empty where nothing feasible was found), `infeasible` counts samples by reason.
-    Of several objectives, latency and energy, `steps` are the samples that moved the front, with 0 for a
-    loss, and `genes` are those of the whole front, one point after another, the fastest first.
+    `genes` is the best point (empty where nothing feasible was found), `infeasible` counts samples by reason,
+    `mean_losses` are those of the feasible samples in each of up to 100 equal parts of the run, `inf` where
+    there is none. Of several objectives, latency and energy, `steps` are the samples that moved the front,
+    with 0 for a loss; `genes` are those of the whole front, one point after another, the fastest first, and
+    `mean_losses` are none.
     """
 
     key: str
@@ -56,6 +61,7 @@ class Summary:
     searcher_seconds: float
     model_seconds: float
     genes: list[int]
+    mean_losses: Sequence[float]
     steps: dict[str, Sequence[float]] = field(repr=False)
 
     def __post_init__(self) -> None:
@@ -65,11 +71,19 @@ class Summary:
                 object.__setattr__(self, item.name, sys.intern(value))
         steps = {name: _packed(STEP_TYPES.get(name, "d"), values) for name, values in self.steps.items()}
         object.__setattr__(self, "steps", steps)
+        object.__setattr__(self, "mean_losses", array("d", self.mean_losses))
+
+    @classmethod
+    def renamed(cls, row: Mapping[str, Any]) -> dict[str, Any]:
+        """What `to_dict` gave, by the names of the fields."""
+        ours = {stored: name for name, stored in ON_DISK.items()}
+        return {ours.get(name, name): value for name, value in row.items()}
 
     def to_dict(self) -> dict[str, Any]:
-        """The summary as plain data."""
+        """The summary as plain data, by the names that it has on disk."""
+        whole = {ON_DISK.get(item.name, item.name): getattr(self, item.name) for item in fields(self)}
         steps = {name: list(values) for name, values in self.steps.items()}
-        return {item.name: getattr(self, item.name) for item in fields(self)} | {"steps": steps}
+        return whole | {ON_DISK["mean_losses"]: list(self.mean_losses), "steps": steps}
 
     @property
     def best(self) -> float:
@@ -136,6 +150,7 @@ def progress(record: Record) -> dict[str, Any]:
         "samples": len(record),
         "infeasible": {Reason(code).name.lower(): int(n) for code, n in zip(reasons, counts, strict=True)},
         "genes": [] if best is None else record.genes(best, best + 1)[0].tolist(),
+        "mean_losses": [] if several else _mean_losses(evaluations.loss),
         "steps": steps,
     } | (_front(record, better) if several else {})
 
@@ -160,3 +175,9 @@ def _front(record: Record, moving: IntArray) -> dict[str, Any]:
 def _figures(evaluations: Evaluations) -> FloatArray:
     """Cycles and energy: (n, 2)."""
     return np.column_stack([evaluations.cycles.astype(np.float64), evaluations.energy_nj])
+
+
+def _mean_losses(losses: np.ndarray) -> list[float]:
+    parts = np.array_split(losses, min(100, len(losses)))
+    finite = [part[np.isfinite(part)] for part in parts]
+    return [float(part.mean()) if len(part) else np.inf for part in finite]

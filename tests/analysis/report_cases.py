@@ -50,6 +50,7 @@ def cell(
         searcher_seconds=0.5,
         model_seconds=0.25,
         genes=[0] * 13,
+        mean_losses=[1.0],
         steps=steps,
     )
 

@@ -104,6 +104,12 @@ def test_curves_of_a_problem_are_medians_over_its_seeds() -> None:
     assert (at[1], at[500], at[1000]) == (128, 2, 2)
 
 
+def test_mean_losses_are_medians_over_seeds_at_the_end_of_each_part() -> None:
+    cells = [replace(one, mean_losses=[10.0, one.best]) for one in seeds("walk", [1.0, 2.0, 9.0])]
+    band = found(cells).mean_losses[A]["walk"]
+    assert (band.samples.tolist(), band.centre.tolist()) == ([500, 1000], [10, 2])
+
+
 def test_profiles_begin_at_the_share_of_runs_that_are_at_the_best_known() -> None:
     profile = found(seeds("walk", [1.0, 1.0, 2.0, math.inf]), optima=OPTIMA).profiles["walk"]
     assert (profile.at[0], profile.centre[0]) == (1, 0.5)

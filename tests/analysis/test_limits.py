@@ -25,6 +25,7 @@ from dse.campaign.store import Store
 from dse.cli.commands.run import find_layers
 from dse.report.conclusions import conclude
 from dse.report.page.commands import campaign_toml
+from dse.report.page.standing import standings
 from dse.report.plots import draw
 from dse.report.writing import Report, make_report, table_files
 from tests.conftest import Dse
@@ -145,7 +146,7 @@ def test_the_pages_campaign_file_makes_the_same_cells(whole: Path, tmp_path: Pat
 
 def test_curves_end_at_the_searchers_own_budget(report: Report) -> None:
     figures = report.findings
-    for bands in (figures.gap, *figures.convergence.values()):
+    for bands in (figures.gap, *figures.convergence.values(), *figures.mean_losses.values()):
         assert {name: int(band.samples[-1]) for name, band in bands.items()} == {
             "random": 600,
             "walk": 600,
@@ -167,6 +168,8 @@ def test_figures_of_ends_leave_out_who_ends_before(report: Report) -> None:
     assert np.isnan(figures.gap_seeds["genetic"]).all()
     assert not np.isnan(figures.gap_seeds["walk"]).any()
     assert "genetic" not in report.conclusions.headline
+    assert {row.searcher for row in standings(found, figures).rows} == set(both)
+    assert standings(found, figures).lacking == "genetic (300 samples a run)"
     overall = reprice(found, RESAMPLES)[0].overall
     assert overall is not None
     assert {row.searcher for row in overall.rows} == set(both)
@@ -214,7 +217,7 @@ def test_every_figure_draws_and_names_where_a_curve_ends(report: Report) -> None
     drawings = draw(report.study, report.findings)
     for name, drawing in drawings.items():
         words = [text.get_text() for axes in drawing.build().axes for text in axes.texts]
-        named = name in ("gap", "convergence", "ecdf")
+        named = name in ("gap", "convergence", "ecdf", "time", "returns")
         assert ("genetic to 300" in words) == named, name
     assert "Without genetic (300 samples a run)." in drawings["profiles"].caption
 

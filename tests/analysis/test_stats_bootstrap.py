@@ -18,7 +18,7 @@ from dse.analysis.stats.bootstrap import (
     side_by_side,
     tail,
 )
-from dse.analysis.stats.runtimes import best_so_far, sample_grid
+from dse.analysis.stats.runtimes import best_so_far, part_ends, sample_grid
 
 INF = np.inf
 
@@ -58,6 +58,12 @@ def test_the_grid_rises_from_one_sample_to_the_budget(budget: int) -> None:
     assert (grid[0], grid[-1]) == (1, budget)
     assert (np.diff(grid) > 0).all()
     assert len(grid) <= 200
+
+
+@pytest.mark.parametrize("samples", [100, 101, 199, 1234])
+def test_the_parts_of_a_run_end_where_numpy_splits_it(samples: int) -> None:
+    parts = np.array_split(np.arange(samples), 100)
+    assert part_ends(samples, 100).tolist() == [part[-1] + 1 for part in parts]
 
 
 # Resamples

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from dse.report.plots.scales import log_ticks, number, spread, unit_scale
+from dse.report.plots.scales import log_ticks, number, spread, thin, unit_scale
 from dse.report.plots.style import luminance, readable, short, short_names, styles
 from tests.report.figure_cases import ODD, OURS
 
@@ -97,6 +97,23 @@ def test_names_are_moved_no_further_than_they_must() -> None:
         other = np.clip(found[order] + rng.normal(0, 0.03, 6), 0, 1)
         if (np.diff(other) >= 0.1).all():
             assert np.square(other - wanted[order]).sum() >= least - 1e-9
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_a_thinned_curve_is_nowhere_further_off_than_allowed(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    x = np.sort(rng.random(60))
+    one, other = np.cumsum(rng.normal(0, 0.02, 60)), np.minimum.accumulate(rng.random(60))
+    kept = thin(x, one, other, tolerance=0.05)
+    assert {0, 59} <= set(kept.tolist())
+    for curve in (one, other):
+        assert np.abs(np.interp(x, x[kept], curve[kept]) - curve).max() <= 0.05 + 1e-9
+
+
+def test_a_straight_line_needs_its_ends_only() -> None:
+    x = np.linspace(0, 1, 50)
+    assert thin(x, 2 * x).tolist() == [0, 49]
+    assert thin(x[:1], x[:1]).tolist() == [0]
 
 
 def test_a_searcher_with_a_look_has_it_in_every_campaign_and_nobody_else_has_it() -> None:

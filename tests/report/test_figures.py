@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -159,6 +160,14 @@ def test_many_problems_are_spread_over_several_figures() -> None:
     assert drawings["convergence-2"].title.endswith("continued (2 of 2)")
 
 
+def test_mean_losses_are_shown_for_the_first_of_very_many_problems() -> None:
+    study = made_up(["walk"], [(f"net:{n}", "edge", "edp") for n in range(20)], 1)
+    drawings = draw(study, findings_of(study))
+    assert "returns-4" in drawings
+    assert "returns-5" not in drawings
+    assert drawings["returns"].caption.endswith("Shown for the first 16 of 20 problems.")
+
+
 def test_one_searcher_has_no_figures_that_compare(usual: tuple[Study, Findings]) -> None:
     alone = STUDIES["one of everything"]
     missing = set(draw(*usual)) - set(draw(alone, findings_of(alone)))
@@ -172,6 +181,8 @@ def test_one_searcher_has_no_figures_that_compare(usual: tuple[Study, Findings])
         ("convergence", {0, 1}),
         ("ecdf", {0}),
         ("profiles", {0}),
+        ("time", {0, 1, 2}),
+        ("returns", {1, 3}),
     ],
 )
 def test_what_is_best_so_far_stays_so_until_a_better_one_is_found(
@@ -187,6 +198,10 @@ def test_what_is_best_so_far_stays_so_until_a_better_one_is_found(
         if line.get_drawstyle() == "steps-post" and len(line.get_xdata()) > 2
     }
     assert steps == panels
+    # The picture of a curve has level and upright parts alone.
+    curves = re.findall(r'<path d="(M[^"]*)" clip-path', svg(figure))
+    level = [path for path in curves if len(path) > 40 and "l" not in path and "v" in path]
+    assert len(level) >= len(FEW) * len(panels)
 
 
 def test_a_curve_runs_through_the_findings_to_their_end(usual: tuple[Study, Findings]) -> None:
@@ -215,4 +230,5 @@ def test_the_gap_of_the_reference_has_its_interval_as_a_band(usual: tuple[Study,
     corners = band.get_paths()[0].vertices
     at_end = corners[corners[:, 0] == study.budget][:, 1]
     gap = findings.gap["marl"]
-    assert {gap.low[-1], gap.high[-1]} <= set(at_end)
+    assert at_end.min() == gap.low[-1]
+    assert at_end.max() == gap.high[-1]

@@ -13,7 +13,8 @@ from dse.analysis.findings import Band, Efficiency, Findings, Improvement, Inter
 from dse.analysis.study import Study
 from dse.report.plots import Drawing, draw, gap_figure, png, svg
 from dse.report.plots.contests import ranked
-from dse.report.plots.convergence import limits
+from dse.report.plots.convergence import PARTS, coarse, limits
+from dse.report.plots.files import few_colours
 from tests.report.drawn_cases import STUDIES, findings_of, lines_of, texts_of
 from tests.report.figure_cases import PROBLEMS, made_up
 
@@ -91,6 +92,15 @@ def test_efficiency_says_never_and_shows_what_is_censored() -> None:
     assert fills == {(0, "#e69f00"): "#e69f00", (0, "#7f7f7f"): "#7f7f7f", (1, "#7f7f7f"): "#ffffff"}
 
 
+def test_the_losses_drawn_are_averaged_over_parts_of_the_run() -> None:
+    samples = np.arange(10, 1010, 10)
+    centre = np.tile([1.0, 4.0, 1.0, 4.0, np.inf], 20)
+    band = coarse(Band(samples, centre, centre, centre))
+    assert len(band.samples) == PARTS
+    assert band.samples[-1] == 1000
+    np.testing.assert_allclose(band.centre, 2.0)
+
+
 def test_a_panel_shows_where_every_searcher_ends_and_the_target() -> None:
     samples = np.array([1, 10, 100, 1000])
     bands = {
@@ -101,6 +111,17 @@ def test_a_panel_shows_where_every_searcher_ends_and_the_target() -> None:
     low, high = limits(bands, 1.0)
     assert low < 1.0
     assert high > 500.0
+
+
+def test_few_colours_keep_a_thin_line_beside_large_areas() -> None:
+    picture = np.full((200, 300, 3), 255, np.uint8)
+    picture[:, :, 0] = np.arange(300) % 256
+    picture[:, :, 1] = np.arange(200)[:, None]
+    picture[100, 5:9] = (179, 90, 147)
+    places, palette = few_colours(picture)
+    assert len(palette) <= 256
+    assert palette[places[100, 6]].tolist() == [179, 90, 147]
+    assert np.abs(palette[places].astype(int) - picture.astype(int)).max() < 40
 
 
 def test_an_svg_says_its_styles_once_and_needs_nothing_from_outside(usual: tuple[Study, Findings]) -> None:

@@ -8,7 +8,7 @@ import json
 import pytest
 
 from tests.report import browser as driving
-from tests.report.browser import ENTER, SPACE, Browser
+from tests.report.browser import ENTER, RIGHT, SPACE, Browser
 from tests.report.conftest import Pages
 
 pytestmark = pytest.mark.skipif(bool(driving.missing()), reason=driving.missing())
@@ -120,6 +120,114 @@ def test_where_nothing_can_be_copied_the_text_is_shown_and_selected(page: Browse
     assert page.run("return document.getElementById('mapping-1-maestro').closest('details').open") is True
 
 
+# Charts and filters
+
+CURVES = "document.querySelectorAll('figure.chart[data-chart=over] path.curve').length"
+
+
+def show_chart(page: Browser) -> None:
+    page.run("document.querySelector('figure.chart[data-chart=over]').scrollIntoView()")
+    page.wait_until(f"return {CURVES} === 3")
+
+
+def test_a_click_on_a_searcher_hides_its_curves_and_its_rows_and_another_shows_them(page: Browser) -> None:
+    show_chart(page)
+    rows = "return document.querySelectorAll('table.standing tbody tr:not([hidden])').length"
+    page.run("scrollTo(0, document.querySelector('.controls').offsetTop - 80)")
+    page.click("[data-key='1']")
+    page.wait_until(f"return {CURVES} === 2")
+    assert page.run(rows) == 2
+    assert page.run("return document.querySelector(\"[data-key='1']\").ariaPressed") == "false"
+    page.click("[data-key='1']")
+    page.wait_until(f"return {CURVES} === 3")
+    assert page.run(rows) == 3
+
+
+def test_a_filter_leaves_its_problems_in_charts_cards_and_the_standing(page: Browser) -> None:
+    show_chart(page)
+    before = page.run("return document.querySelector('table.standing tbody').textContent")
+    page.run("""const one = document.querySelector('select[data-filter=objective]');
+        one.value = 'edp'; one.dispatchEvent(new Event('change'))""")
+    shown = "return [...document.querySelectorAll('.grid .chart:not([hidden]) .on')].map(e => e.textContent)"
+    assert page.run(shown) == ["on edge, edp"] * 2
+    assert page.run("return document.getElementById('scope').textContent") == "2 of 4 problems chosen."
+    assert page.run("return document.getElementById('over').textContent") == "Over 2 of 4 problems"
+    assert page.run("return document.querySelector('#cards > :not([hidden]) .on').textContent").endswith(
+        "edp"
+    )
+    assert page.run("return document.querySelector('table.standing tbody').textContent") != before
+
+
+def test_arrow_keys_read_a_charts_values_and_say_them(page: Browser) -> None:
+    show_chart(page)
+    page.press("figure.chart[data-chart=over] svg", RIGHT)
+    said = page.run("return document.getElementById('status').textContent")
+    assert "samples: " in said
+    assert "walk" in said
+    tip = "return document.querySelector('figure.chart[data-chart=over] .tip').innerText"
+    assert page.run(tip).startswith("after ")
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_mouse_reads_the_values_under_it_and_the_nearest_curve_stands_out(
+    page: Browser, width: int
+) -> None:
+    page.resize(width)
+    show_chart(page)
+    place = "document.querySelector('figure.chart[data-chart=over] .tip')"
+    page.hover("figure.chart[data-chart=over] svg", 0.5, 0.5)
+    page.wait_until(f"return !{place}.hidden")
+    said = page.run(f"return {place}.innerText").splitlines()
+    samples = int(said[0].removeprefix("after ").removesuffix(" samples").replace(",", ""))
+    assert 1 < samples < 150
+    assert sorted(line.split("\t")[0] for line in said[1:4]) == ["random", "walk", "walk-8"]
+    strong = page.run("return [...document.querySelectorAll('[data-key].strong')].map(e => e.dataset.key)")
+    assert len(strong) == page.run(f"return {place}.querySelectorAll('.near').length")
+    left, right = page.run(f"const b = {place}.getBoundingClientRect(); return [b.left, b.right]")
+    assert 0 <= left < right <= width
+    page.hover("#standing-fold h2")
+    assert page.run(f"return {place}.hidden") is True
+
+
+def test_an_axis_turns_linear_at_a_click(page: Browser) -> None:
+    show_chart(page)
+    drawn = "return document.querySelector('figure.chart[data-chart=over] path.curve').getAttribute('d')"
+    before = page.run(drawn)
+    page.run("document.querySelector('[data-axis=x][data-scale=linear]').click()")
+    page.wait_until(f"return {CURVES} === 3")
+    assert page.run(drawn) != before
+
+
+SEARCH = (
+    "const f = document.getElementById('find'); f.value = arguments[0]; f.dispatchEvent(new Event('input'));"
+)
+FOUND = "return [...document.querySelectorAll('#found li')].map(e => e.innerText)"
+
+
+def test_a_search_by_name_lists_what_is_called_so_and_shows_it_alone(page: Browser) -> None:
+    shown = """return [...document.querySelectorAll('table.standing tbody tr:not([hidden]) th')]
+        .map(e => e.textContent)"""
+    everybody = page.run(shown)
+    page.run(SEARCH, "WALK")
+    assert page.run(FOUND) == ["walk searcher", "walk-8 searcher"]
+    assert sorted(page.run(shown)) == ["walk", "walk-8"]
+    page.run(SEARCH, "fc edp")
+    assert page.run(FOUND) == ["resnet18:fc on edge, edp problem"]
+    assert page.run(shown) == everybody
+    assert page.run("return document.getElementById('scope').textContent").startswith(
+        "1 of 4 problems chosen"
+    )
+    page.run("document.querySelector('#found a').click()")
+    page.wait_until("return document.getElementById('mappings-fold').open")
+    card = "return document.querySelector('#cards > :not([hidden]) h3').innerText"
+    assert page.run(card) == "resnet18:fc on edge, edp"
+    page.run(SEARCH, "nobody")
+    assert page.run(FOUND) == ["Nothing on this page is called so."]
+    page.run(SEARCH, "")
+    assert page.run("return document.getElementById('found').hidden") is True
+    assert page.run("return document.getElementById('scope').hidden") is True
+
+
 # Looks
 
 
@@ -141,7 +249,7 @@ def test_names_that_would_be_markup_are_shown_as_they_are(window: Browser, pages
         == "</title><style>*{display:none}</style>&lt;"
     )
     assert window.run("return document.querySelectorAll('img, iframe, embed, u, s').length") == 0
-    assert window.run("return document.scripts.length") == 1
+    assert window.run("return document.scripts.length") == 2  # The data, and the script.
     assert "<script>alert(4)</script>" in window.run("return document.body.innerText")
 
 
@@ -193,7 +301,7 @@ def test_on_paper_everything_is_unfolded_and_afterwards_folded_again(page: Brows
     assert printed.startswith(b"%PDF")
     assert page.run("return window.folded") == 0
     assert page.run("return [...document.querySelectorAll('details[open]')].map(e => e.id)") == [
-        "figures-fold"
+        "curves-fold"
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 
 import pytest
@@ -34,27 +35,58 @@ def test_the_first_screen_says_who_won_by_how_much_and_how_sure(
 ) -> None:
     page = window
     page.begin(getattr(pages, which), width, height)
-    for part in ("h1", ".headline"):
+    for part in ("h1", ".headline", "#answer"):
         assert 0 < page.run(BOTTOM, part) <= height, part
     cells = page.run("return [...document.querySelectorAll('#answer tbody tr')].map(row => row.innerText)")
-    assert len(cells) == (14 if which == "many" else 3)
-    assert all(re.search(r"\d\.\d+ \[\d\.\d+, \d\.\d+\]", cell) for cell in cells)
+    assert 3 <= len(cells) <= 6
+    values = [
+        float(found[1])
+        for found in (re.search(r"\s(\d\.\d+)\s+(\d\.\d+ to \d\.\d+)", cell) for cell in cells)
+        if found
+    ]
+    assert len(values) == len(cells)
+    assert values == sorted(values)
+
+
+def test_whom_the_first_screen_leaves_out_is_counted_and_a_click_away(many: Browser) -> None:
+    shown = many.run("return document.querySelectorAll('#answer tbody tr').length")
+    assert many.run("return document.querySelector('.rest').innerText").startswith(f"{14 - shown} others: ")
+    many.click(".rest a")
+    assert many.run("return document.getElementById('standing-fold').open") is True
+    assert many.run("return document.querySelectorAll('table.standing tbody tr').length") == 14
+
+
+@pytest.mark.parametrize(("which", "width", "height"), [("plain", *DESK), ("many", *TELEPHONE)])
+def test_a_page_that_nobody_has_unfolded_is_three_screens_high(
+    window: Browser, pages: Pages, which: str, width: int, height: int
+) -> None:
+    page = window
+    page.begin(getattr(pages, which), width, height)
+    assert page.run("return document.documentElement.scrollHeight") < 3 * height
 
 
 # What is folded
 
 
-def test_what_a_reader_opens_stays_open_when_the_page_is_loaded_again(page: Browser, pages: Pages) -> None:
+def test_what_a_reader_opens_stays_open_whatever_is_chosen_and_when_the_page_is_loaded_again(
+    page: Browser, pages: Pages
+) -> None:
     before = page.run(OPEN)
     for fold in ("#mappings-fold", "#mapping-1-text", "#tables-fold", "#table-1-fold"):
         page.click(f"{fold} > summary")
     opened = sorted({*before, "mappings-fold", "mapping-1-text", "tables-fold", "table-1-fold"})
     assert page.run(OPEN) == opened
+    page.run("""for (const name of ['select[data-filter=objective]', '#which']) {
+        const one = document.querySelector(name);
+        one.selectedIndex = 2;
+        one.dispatchEvent(new Event('change'));
+    }""")
+    assert page.run(OPEN) == opened
     page.command("Page.printToPDF")
     page.wait_until("return !document.querySelector('[data-printed]')")
     assert page.run(OPEN) == opened
-    page.click("#figures-fold > summary")
-    left = sorted({*opened} - {"figures-fold"})
+    page.click("#curves-fold > summary")
+    left = sorted({*opened} - {"curves-fold"})
     assert page.run(OPEN) == left
     page.open(pages.plain)
     assert page.run(OPEN) == left
@@ -117,6 +149,42 @@ def test_paper_shows_what_is_folded_without_scripts_too(window: Browser, pages: 
         page.command("Emulation.setScriptExecutionDisabled", value=False)
 
 
+# Curves
+
+
+@pytest.mark.parametrize("scale", ["log", "linear"])
+def test_curves_of_the_best_so_far_have_level_and_upright_parts_alone(many: Browser, scale: str) -> None:
+    many.run(f"document.querySelector('[data-axis=x][data-scale={scale}]').click()")
+    many.unfold("#each-fold")
+    many.run("document.querySelector('.grid').scrollIntoView()")
+    many.wait_until("return document.querySelectorAll('path.curve').length === 3 * 14")
+    for kind in ("curve", "band"):
+        paths = many.run(
+            f"return [...document.querySelectorAll('path.{kind}')].map(path => path.getAttribute('d'))"
+        )
+        assert len(paths) == 3 * 14
+        assert sum(path.count("H") for path in paths) > 10 * len(paths)
+        assert [path for path in paths if not re.fullmatch(r"M[-\d.]+,[-\d.]+([HV][-\d.]+)*Z?", path)] == []
+
+
+def test_the_value_read_between_two_samples_is_that_of_the_step_there(page: Browser) -> None:
+    data = page.run("return JSON.parse(document.getElementById('data').textContent)")
+    page.run("document.querySelector('figure.chart[data-chart=over]').scrollIntoView()")
+    page.wait_until(
+        "return document.querySelectorAll('figure.chart[data-chart=over] path.curve').length === 3"
+    )
+    page.hover("figure.chart[data-chart=over] svg", 0.6, 0.5)
+    said = page.run(
+        "return document.querySelector('figure.chart[data-chart=over] .tip').innerText"
+    ).splitlines()
+    samples = int(said[0].removeprefix("after ").removesuffix(" samples"))
+    for place, searcher in enumerate(data["searchers"]):
+        at, centre = data["over"][0]["curves"][str(place)][:2]
+        step = max(i for i, one in enumerate(at) if one <= samples)
+        (line,) = (line for line in said if line.startswith(f"{searcher['name']}\t"))
+        assert float(line.split("\t")[1]) == pytest.approx(centre[step], abs=5e-4)
+
+
 # A telephone
 
 
@@ -140,11 +208,30 @@ def test_on_a_telephone_nothing_is_cut_and_nothing_goes_sideways(
     assert page.run(beyond) == []
 
 
+@pytest.mark.parametrize("width", [TELEPHONE[0], DESK[0]])
+def test_every_chart_names_its_curves_inside_the_window(window: Browser, pages: Pages, width: int) -> None:
+    many = window
+    many.begin(pages.many, width)
+    many.unfold("#each-fold")
+    for chart in ("over", "0", "1"):
+        host = f"figure.chart[data-chart='{chart}']"
+        many.run(f'document.querySelector("{host}").scrollIntoView()')
+        many.wait_until(f'return document.querySelectorAll("{host} .names text").length === 14')
+        boxes = many.run(f"""return [...document.querySelectorAll("{host} .names text")].map(one => {{
+            const box = one.getBoundingClientRect();
+            return [box.left, box.right, box.top];
+        }})""")
+        assert all(0 <= left < right <= width for left, right, _ in boxes)
+        tops = sorted(top for _, _, top in boxes)
+        assert min(b - a for a, b in itertools.pairwise(tops)) > 10
+
+
 def test_words_in_figures_can_be_read_on_a_telephone(many: Browser) -> None:
     many.resize(*TELEPHONE)
+    many.unfold("#figures")
     sizes = many.run("""return [...document.querySelectorAll('#figures .paper svg')].map(drawing =>
         [...drawing.querySelectorAll('text')].map(text => text.getBoundingClientRect().height))""")
-    assert len(sizes) > 3
+    assert len(sizes) == 3
     assert all(min(heights) > 7 for heights in sizes)
 
 

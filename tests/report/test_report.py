@@ -222,15 +222,15 @@ def test_the_page_is_there_before_its_figures_which_come_as_they_are_drawn(tmp_p
     steps = [text for text, _, _ in seen]
     assert steps[:2] == [f"report: reading {tmp_path}", "report: analysing 2 runs"]
     drawn = [one for one in seen if "can be opened; drawing figure" in one[0]]
-    assert len(drawn) == len([one for one in seen if "has all its figures" in one[0]]) == 7
-    assert f"{path} can be opened; drawing figure 1 of 7 on it" in drawn[0][0]
+    assert len(drawn) == len([one for one in seen if "has all its figures" in one[0]]) == 9
+    assert f"{path} can be opened; drawing figure 1 of 9 on it" in drawn[0][0]
     for _, page, files in drawn:
         assert 'id="answer"' in page
         assert "Being drawn: " in page
         assert files == 0
     whole = [(page, files) for text, page, files in seen if "has all its figures" in text]
-    assert [files for _, files in whole] == [*range(7)]
-    assert all("Being drawn" not in page and page.count('class="paper"') == 7 for page, _ in whole)
+    assert [files for _, files in whole] == [*range(9)]
+    assert all("Being drawn" not in page and page.count('class="paper"') == 9 for page, _ in whole)
     assert 'href="figures/gap.png"' not in whole[0][0]
     assert 'href="figures/gap.png"' in path.read_text(encoding="utf-8")
 
@@ -246,4 +246,4 @@ def test_figures_that_take_long_are_on_the_page_before_the_last_is_drawn(tmp_pat
         tell=lambda text: counts.append(page.read_text(encoding="utf-8").count('class="paper"')),
         clock=itertools.count(0, 3.0).__next__,
     )  # fmt: skip
-    assert counts[:7] == [*range(7)]
+    assert counts[:9] == [*range(9)]

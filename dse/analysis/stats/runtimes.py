@@ -87,6 +87,13 @@ def best_so_far(index: ArrayLike, loss: ArrayLike, samples: ArrayLike) -> FloatA
     return np.concatenate([[np.inf], np.asarray(loss, np.float64)])[before]
 
 
+def part_ends(samples: int, parts: int) -> IntArray:
+    """Where the parts end that `numpy.array_split` makes of so many samples."""
+    sizes = np.full(parts, samples // parts, np.int64)
+    sizes[: samples % parts] += 1
+    return np.cumsum(sizes)
+
+
 def speedup(mine: Sequence[Run], theirs: Sequence[Run], budget: int) -> float:
     """Their expected running time to the median of their final losses, over mine to the same.
 

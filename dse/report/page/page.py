@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -23,10 +24,12 @@ from dse.analysis.repriced import Repriced
 from dse.analysis.study import Study, make_problems
 from dse.report.conclusions import conclude
 from dse.report.formats import Table
+from dse.report.page.explorer import as_markup, explorer_data, filters, legend, marks
 from dse.report.page.front import page_fronts
 from dse.report.page.mappings import BestMapping, best_mappings
 from dse.report.page.markup import NONE, breakable, energy, inline_svg, nest_markup, quantity, ratio_text
 from dse.report.page.provenance import Provenance, provenance, summary_line
+from dse.report.page.standing import standings
 from dse.report.page.tables import PageCell, PageTable, page_repriced, page_table
 from dse.report.plots import draw
 from dse.report.warnings import refuted
@@ -35,21 +38,22 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 TEMPLATE = "page.html.jinja"
-ANSWER = "standing"
-"""The table whose first section stands at the top."""
-SCRIPTS = ("folds.js", "page.js")
+SCRIPTS = ("folds.js", "page.js", "numbers.js", "curves.js", "chart.js", "explore.js", "search.js")
 """The page's script is these together, in a function of its own."""
+REDRAWN = r"gap|convergence(-\d+)?"
+"""The figures that the page's script draws anew from data; without scripts these stay."""
 GENES = "genes-"
 """How the names of figures of a single run begin; its key follows."""
 
 
 @dataclass(frozen=True)
 class PageFigure:
-    """A figure on the page: what it is called, the drawing, how to read it."""
+    """A figure on the page: what it is called, the drawing, how to read it, whether the script redraws it."""
 
     label: str
     svg: Markup
     caption: str
+    redrawn: bool
 
 
 @dataclass(frozen=True)
@@ -108,7 +112,7 @@ def _context(
     mappings = best_mappings(study, problems)
     origin = provenance(study, problems)
     script = _script()
-    known = [table for table in tables if table.brief]
+    key = legend(study)
     return {
         "study": study,
         "conclusions": conclusions,
@@ -116,13 +120,25 @@ def _context(
         "line": summary_line(study),
         "alarms": alarms,
         "cares": [warning for warning in conclusions.warnings if warning not in alarms],
-        "answer": next((page_table(*table.brief[0]) for table in known if table.name == ANSWER), None),
-        "tables": [(table.question, [page_table(*section) for section in table.brief]) for table in known],
+        "answer": standings(study, findings, brief=True),
+        "standing": standings(study, findings),
+        "curves": bool(findings.convergence),
+        "tables": [
+            (table.question, [page_table(*section) for section in table.brief])
+            for table in tables
+            if table.brief
+        ],
         "overview": _overview(mappings),
         "mappings": mappings,
         "fronts": page_fronts(study, problems),
         "repriced": page_repriced(study, repriced),
         "origin": origin,
+        "data": as_markup(explorer_data(study, findings)),
+        "filters": filters(study),
+        "machine": study.machine,
+        "legend": key,
+        "looks": {entry.name: entry for entry in key},
+        "marks": marks(study),
         "problems": _problems(origin),
         "settings_known": bool(study.about.get("settings")),
         "allowed": content_policy(script),
@@ -145,7 +161,8 @@ def _figures(study: Study, findings: Findings, figures: Mapping[str, str]) -> li
     known, found = captions(study, findings, figures), []
     for place, (name, svg) in enumerate(figures.items(), 1):
         drawing = inline_svg(svg, f"figure{place}", known[name].title)
-        found.append(PageFigure(known[name].title, drawing, known[name].text))
+        redrawn = re.fullmatch(REDRAWN, name) is not None
+        found.append(PageFigure(known[name].title, drawing, known[name].text, redrawn))
     return found
 
 

@@ -5,7 +5,7 @@ figure, for `png`, `pdf` and `svg`. `draw` says which a study has and how each i
 """
 
 from dse.report.plots.contests import distribution_figure, efficiency_figure, improvement_figure
-from dse.report.plots.convergence import convergence_figure, fronts_figure, gap_figure
+from dse.report.plots.convergence import convergence_figure, fronts_figure, gap_figure, mean_loss_figure
 from dse.report.plots.correlation import correlation_figure
 from dse.report.plots.drawing import Drawing, draw
 from dse.report.plots.files import pdf, png, remove_stale, svg, write_drawing
@@ -24,6 +24,7 @@ __all__ = [
     "gap_figure",
     "gene_figure",
     "improvement_figure",
+    "mean_loss_figure",
     "pdf",
     "png",
     "profile_figure",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.report.plots.scales import log_ticks, number, thin_steps
+from dse.report.plots.scales import log_ticks, number, thin, thin_steps
 from dse.report.plots.style import BACKGROUND, INK, MUTED, RULE, Style, wrapped
 from dse.support.arrays import FloatArray
 
@@ -123,12 +123,18 @@ def log_axis(
     axis.set_ticks([], minor=True)
 
 
-def sample_axis(axes: Axes, budget: int, label: bool = True) -> None:
+def sample_axis(axes: Axes, budget: int, label: bool = True, log: bool = True) -> None:
     """The axis of samples, up to the budget, which has its tick; logarithmic, over its last three decades."""
-    first = max(1.0, budget / 1000) if budget > 1 else 0.5
-    log_axis(axes, "x", first, budget)
-    near = (budget / first) ** (32 / panel_points(axes)[0])
-    ticks = [*(tick for tick in log_ticks(first, budget, 4) if tick * near < budget), budget]
+    width = panel_points(axes)[0]
+    if log:
+        first = max(1.0, budget / 1000) if budget > 1 else 0.5
+        log_axis(axes, "x", first, budget)
+        near = (budget / first) ** (32 / width)
+        ticks = [tick for tick in log_ticks(first, budget, 4) if tick * near < budget]
+    else:
+        axes.set_xlim(0, budget)
+        ticks = [0, budget / 2] if budget % 2 == 0 else [0]
+    ticks.append(budget)
     axes.xaxis.set_ticks(ticks, [number(tick) for tick in ticks])
     if label:
         axes.set_xlabel("samples", labelpad=2)
@@ -155,12 +161,14 @@ def curve(
     centre: FloatArray,
     style: Style,
     interval: tuple[FloatArray, FloatArray] | None = None,
+    steps: bool = True,
 ) -> None:
     """A searcher's curve, and its interval as a band, where they are finite. The axes must be set.
 
     The best so far stays what it is until a better one is found, as shares of what is reached do: such a
-    curve goes in steps, and nothing is drawn that no run had between two of its points.
+    curve goes in `steps`, and nothing is drawn that no run had between two of its points.
     """
+    kept = thin_steps if steps else thin
     line = _finite(x, centre)
     if interval is not None:
         low, high = interval
@@ -168,19 +176,19 @@ def curve(
         if inside.any():
             top = np.where(np.isfinite(high), high, axes.get_ylim()[1])
             at, least, most = x[inside], low[inside], top[inside]
-            some = thin_steps(shares(axes, "y", least), shares(axes, "y", most))
+            some = kept(shares(axes, "x", at), shares(axes, "y", least), shares(axes, "y", most))
             axes.fill_between(
-                at[some], least[some], most[some], step="post",
+                at[some], least[some], most[some], step="post" if steps else None,
                 color=style.colour, alpha=0.13, linewidth=0, zorder=2,
             )  # fmt: skip
     if line is None:
         return
     at, value = line
-    some = thin_steps(shares(axes, "y", value), tolerance=0.002)
+    some = kept(shares(axes, "x", at), shares(axes, "y", value), tolerance=0.002)
     axes.plot(
         at[some],
         value[some],
-        drawstyle="steps-post",
+        drawstyle="steps-post" if steps else "default",
         color=style.colour,
         linestyle=style.line,
         linewidth=style.width,

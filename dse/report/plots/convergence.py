@@ -30,6 +30,7 @@ from dse.report.plots.canvas import (
 from dse.report.plots.labels import Ends, end_labels, high_enough, room
 from dse.report.plots.scales import unit_scale
 from dse.report.plots.style import Style, house_style, short, short_names, styles_of
+from dse.support.arrays import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,6 +44,8 @@ TOP_SHARE = 0.02
 FEW, MANY = 5, 8
 """Up to so many searchers (in a small, a large panel) all curves have bands. More would hide each other:
 then whiskers show the intervals of the curves' ends, and the reference alone has a band."""
+PARTS = 20
+"""The losses drawn are averaged over so many parts of the run: single hundredths hide each other."""
 
 
 @house_style()
@@ -67,6 +70,40 @@ def convergence_figure(
         if _scale_to(axes, study, problem, found):
             draw_bands(axes, found, looks, few)
             end_labels(axes, ends(found), looks, names, not few, early(study))
+    return figure
+
+
+@house_style()
+def mean_loss_figure(
+    study: Study, findings: Findings, problems: Sequence[Triple], width: float = WIDTH
+) -> Figure:
+    """A row for each problem: the mean loss of the samples drawn, and beside it the best so far.
+
+    Lower is better in both.
+    """
+    looks = styles_of(study)
+    names = labelled(study, 13)
+    found = [findings.convergence.get(problem, {}) for problem in problems]
+    few = _most(found) <= FEW
+    beside = _room(names, found, few)
+    rights = (0.1, beside) if width >= WIDTH else (beside,)
+    grid = Grid(rights, max(1.45, high_enough(_most(found))), width=width)
+    shared = where(study, problems)
+    how = f"medians of {seeds(study)}{shared}; {_how(study, few)}"
+    figure, panels = grid.make(
+        2 * len(problems), "Mean loss of the samples drawn (left), and best loss so far (right)", how
+    )
+    for place, (problem, best) in enumerate(zip(problems, found, strict=True)):
+        left, right = panels[2 * place : 2 * place + 2]
+        drawn = {name: coarse(band) for name, band in findings.mean_losses.get(problem, {}).items()}
+        _frame(left, problem, shared)
+        frame(right, "" if width >= WIDTH else "best so far")
+        for axes, bands in ((left, drawn), (right, best)):
+            sample_axis(axes, study.budget, label=place == len(problems) - 1, log=False)
+            if _scale_to(axes, study, problem, best, drawn if axes is left else None):
+                draw_bands(axes, bands, looks, few and axes is right, steps=axes is right)
+        if finite(_finals(best)):
+            end_labels(right, ends(best), looks, names, not few, early(study))
     return figure
 
 
@@ -114,19 +151,38 @@ def fronts_figure(study: Study, findings: Findings, width: float = WIDTH) -> Fig
     return figure
 
 
-def draw_bands(axes: Axes, bands: Bands, looks: Looks, few: bool) -> None:
-    """Every searcher's curve, and intervals: of all if they are `few`, else of the reference alone."""
+def draw_bands(axes: Axes, bands: Bands, looks: Looks, few: bool, steps: bool = True) -> None:
+    """Every searcher's curve, and intervals: of all if they are `few`, else of the reference alone.
+
+    What is best so far goes in `steps`; means of parts of a run do not.
+    """
     for place, (name, band) in enumerate(bands.items()):
         style = looks[name]
         interval = (band.low, band.high) if few or style.leading else None
-        curve(axes, band.samples, band.centre, style, interval)
+        curve(axes, band.samples, band.centre, style, interval, steps)
         markers(axes, band.samples, band.centre, style, (place + 0.5) / len(bands))
 
 
-def limits(bands: Bands, target: float) -> tuple[float, float]:
+def coarse(band: Band) -> Band:
+    """The band in PARTS parts: geometric means of what is finite in each, at the samples where it ends."""
+    if len(band.samples) <= PARTS:
+        return band
+    parts = np.array_split(np.arange(len(band.samples)), PARTS)
+
+    def mean(values: FloatArray) -> FloatArray:
+        shown = [values[part][np.isfinite(values[part])] for part in parts]
+        return np.array([np.exp(np.mean(np.log(found))) if len(found) else np.inf for found in shown])
+
+    return Band(
+        band.samples[[part[-1] for part in parts]], mean(band.centre), mean(band.low), mean(band.high)
+    )
+
+
+def limits(bands: Bands, target: float, drawn: Bands | None = None) -> tuple[float, float]:
     """The lowest and highest loss that a panel shows: from just below the target to where the race begins.
 
-    All that searchers end with is inside; what the first few samples find may be above.
+    All that searchers end with is inside; what the first few samples find may be above. So are the losses
+    `drawn`, up to a thousand times the lowest.
     """
     last = finite(_finals(bands))
     low = min([*last, *finite([target])])
@@ -135,6 +191,8 @@ def limits(bands: Bands, target: float) -> tuple[float, float]:
         for band in bands.values()
     )
     high = max([*last, float(np.median(starts)) if starts else 0.0, 1.02 * low])
+    means = finite(value for band in (drawn or {}).values() for value in band.centre)
+    high = max([high, *(min(mean, 1000 * low) for mean in means)])
     pad = (high / low) ** 0.07
     return low / pad, high * pad
 
@@ -169,17 +227,19 @@ def where(study: Study, problems: Sequence[Triple]) -> str:
     return f" on {short(study.machine(machines.pop()), 36)}" if len(machines) == 1 else ""
 
 
-def _scale_to(axes: Axes, study: Study, problem: Triple, bands: Bands) -> bool:
+def _scale_to(axes: Axes, study: Study, problem: Triple, bands: Bands, drawn: Bands | None = None) -> bool:
     """Set a panel's axis of losses and its target; False, and a note, where there is nothing to show."""
     target, proven = study.target(problem)
     if not finite(_finals(bands)):
         note(axes, "nothing feasible yet" if bands else "no cell is done yet")
         return False
-    low, high = limits(bands, target)
+    low, high = limits(bands, target, drawn)
     scale, label = unit_scale(problem[2], study.unit(problem[2]), math.sqrt(low * high))
     log_axis(axes, "y", low, high, scale=scale)
     y_label(axes, label)
-    reference_line(axes, target, "proven optimum" if proven else "best known")
+    # On a linear axis of samples the curves lie where the words would be; they stand in the panel beside.
+    named = drawn is not None or axes.get_xscale() == "log"
+    reference_line(axes, target, ("proven optimum" if proven else "best known") if named else "")
     return True
 
 

@@ -11,24 +11,33 @@ from dse.analysis.study import Study, Triple
 from dse.report.limits import missing, without
 from dse.report.plots.canvas import WIDTH
 from dse.report.plots.contests import distribution_figure, efficiency_figure, improvement_figure
-from dse.report.plots.convergence import convergence_figure, fronts_figure, gap_figure
+from dse.report.plots.convergence import convergence_figure, fronts_figure, gap_figure, mean_loss_figure
 from dse.report.plots.shares import ecdf_figure, profile_figure
 from dse.report.plots.style import house_style
+from dse.report.plots.times import time_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PANELS = 8
 """Problems in a figure of convergence; more go on in a second one."""
+ROWS = 4
+"""Problems in a figure of mean losses."""
+MAX = 16
+"""Problems that have one: those of a campaign on whole networks would fill a book, and take a minute."""
+
+
 NAMES = (
     "gap",
     "convergence",
     "distributions",
     "profiles",
     "ecdf",
+    "time",
     "fronts",
     "improvement",
     "efficiency",
+    "returns",
 )
 """The figures of a study by name; those of many problems go on in NAME-2, ..."""
 
@@ -94,6 +103,13 @@ def draw(study: Study, findings: Findings) -> dict[str, Drawing]:
             "higher curve is better.",
             lambda width: ecdf_figure(study, findings, width),
         ),
+        Drawing(
+            "time",
+            "By the clock",
+            "The best loss so far over the best known against time, where a sample takes a microsecond, ten "
+            "milliseconds or a minute: where samples are cheap, the searcher's own time counts too.",
+            lambda width: time_figure(study, findings, width),
+        ),
     ]
     if findings.fronts:
         drawings.append(
@@ -125,12 +141,26 @@ def draw(study: Study, findings: Findings) -> dict[str, Drawing]:
                 lambda width: efficiency_figure(study, findings, width),
             ),
         ]
+    drawings += _paged(
+        "returns",
+        "What is drawn, and the best of it",
+        "The mean loss of the feasible samples that a searcher draws as it learns, beside or above "
+        "the best so far. A searcher that learns draws lower losses with time." + _first_of(study),
+        study.problems[:MAX],
+        ROWS,
+        lambda problems, width: mean_loss_figure(study, findings, problems, width),
+    )
     return {drawing.name: drawing for drawing in drawings}
 
 
 def _shorter(study: Study) -> str:
     """How a pair is compared of which one has the smaller budget."""
     return f" Both up to the smaller budget of a pair: {missing(study)}." if study.cut else ""
+
+
+def _first_of(study: Study) -> str:
+    count = len(study.problems)
+    return f" Shown for the first {MAX} of {count} problems." if count > MAX else ""
 
 
 def _paged(

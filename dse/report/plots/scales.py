@@ -74,18 +74,41 @@ def unit_scale(objective: str, unit: str, typical: float) -> tuple[float, str]:
     return 10.0**power, f"{name} ({label})" if label else name
 
 
-def thin_steps(*curves: FloatArray, tolerance: float = 0.0015) -> NDArray[np.intp]:
+def thin(x: FloatArray, *curves: FloatArray, tolerance: float = 0.0015) -> NDArray[np.intp]:
+    """Which points to keep so that no curve is seen to change: Ramer, Douglas and Peucker's, for all at once.
+
+    `x` and the curves are in shares of the axis; a point stays if any curve would miss it by `tolerance`.
+    """
+    keep = np.zeros(len(x), dtype=bool)
+    keep[[0, -1]] = True
+    open_spans = [(0, len(x) - 1)]
+    while open_spans:
+        start, stop = open_spans.pop()
+        if stop - start < 2:
+            continue
+        inner = slice(start + 1, stop)
+        share = (x[inner] - x[start]) / max(x[stop] - x[start], 1e-12)
+        misses = [np.abs(c[start] + share * (c[stop] - c[start]) - c[inner]) for c in curves]
+        miss = np.max(misses, axis=0)
+        worst = int(np.argmax(miss))
+        if miss[worst] > tolerance:
+            middle = start + 1 + worst
+            keep[middle] = True
+            open_spans += [(start, middle), (middle, stop)]
+    return np.flatnonzero(keep)
+
+
+def thin_steps(x: FloatArray, *curves: FloatArray, tolerance: float = 0.0015) -> NDArray[np.intp]:
     """Which points to keep of curves that go in steps: the ends, and each where one has moved since the last.
 
-    All are in shares of the axis, and no curve is off by more than `tolerance`.
+    As in `thin`, all are in shares of the axis, and no curve is off by more than `tolerance`.
     """
     kept = [0]
-    last = len(curves[0]) - 1
-    for place in range(1, last + 1):
+    for place in range(1, len(x)):
         if any(abs(curve[place] - curve[kept[-1]]) > tolerance for curve in curves):
             kept.append(place)
-    if kept[-1] != last:
-        kept.append(last)
+    if kept[-1] != len(x) - 1:
+        kept.append(len(x) - 1)
     return np.array(kept, np.intp)
 
 

@@ -1,0 +1,74 @@
+"""The same race by the clock: best loss so far against time, for cost models of different speeds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from dse.analysis.findings import Band, Findings
+from dse.analysis.study import Study
+from dse.report.plots.canvas import WIDTH, Grid, finite, frame, log_axis, markers, note, reference_line
+from dse.report.plots.canvas import curve as draw_curve
+from dse.report.plots.convergence import ends, labelled, limits
+from dse.report.plots.labels import end_labels, high_enough, room
+from dse.report.plots.style import Style, house_style, styles_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+SAMPLE_SECONDS = {"1 \N{GREEK SMALL LETTER MU}s": 1e-6, "10 ms": 1e-2, "1 min": 60.0}
+"""What a sample may cost: a compiled model, a simulator of layers, a simulation of circuits."""
+_UNITS = {1e-3: "1 ms", 1.0: "1 s", 60.0: "1 min", 3600.0: "1 h", 86400.0: "1 day"}
+
+
+@house_style()
+def time_figure(study: Study, findings: Findings, width: float = WIDTH) -> Figure:
+    """A panel for each cost of a sample: the best so far over the best known, against a run's time.
+
+    A run's time is that of its samples and the searcher's own, which is taken to pass evenly.
+    """
+    looks = styles_of(study)
+    names = labelled(study, 13)
+    wide, beside, height = width >= WIDTH, room(names.values()), max(2.4, high_enough(len(findings.gap)))
+    grid = Grid((0.1, 0.1, beside) if wide else (beside,), height, left=0.42, width=width)
+    title = "Best loss so far by the clock, if a sample of the cost model takes ..."
+    figure, panels = grid.make(
+        len(SAMPLE_SECONDS),
+        title,
+        "best so far / best known, against the time of the searcher and of its samples",
+    )
+    own = {row.searcher: row.own_seconds / study.budget_of(row.searcher) for row in findings.standing}
+    for place, (axes, (cost, seconds)) in enumerate(zip(panels, SAMPLE_SECONDS.items(), strict=True)):
+        frame(axes, f"... {cost}" if wide else f"{cost} a sample")
+        bands = {name: band for name, band in findings.gap.items() if name in own}
+        if not finite(float(band.centre[-1]) for band in bands.values()):
+            note(axes, "nothing feasible on most problems")
+            continue
+        _panel(axes, bands, {name: own[name] + seconds for name in bands}, looks)
+        if place == len(panels) - 1 or not wide:
+            end_labels(axes, ends(bands), looks, names, early=_early(bands, own, seconds))
+    return figure
+
+
+def _panel(
+    axes: Axes, bands: Mapping[str, Band], each: Mapping[str, float], looks: Mapping[str, Style]
+) -> None:
+    """One panel: curves over seconds, of searchers whose samples take `each` seconds."""
+    last = max(float(band.samples[-1]) * each[name] for name, band in bands.items())
+    first = min(float(band.samples[0]) * each[name] for name, band in bands.items())
+    log_axis(axes, "x", max(min(first, last / 10), last / 1e6), last)
+    ticks = {at: name for at, name in _UNITS.items() if first <= at <= last}
+    axes.xaxis.set_ticks(list(ticks), list(ticks.values()))
+    log_axis(axes, "y", *limits(bands, 1.0), most=8)
+    reference_line(axes, 1.0, "")
+    for place, (name, band) in enumerate(bands.items()):
+        seconds = band.samples * each[name]
+        draw_curve(axes, seconds, band.centre, looks[name], None)
+        markers(axes, seconds, band.centre, looks[name], (place + 0.5) / len(bands))
+
+
+def _early(bands: Mapping[str, Band], own: Mapping[str, float], seconds: float) -> dict[str, float]:
+    """Where the curves end that end before the last."""
+    stops = {name: float(band.samples[-1]) * (own[name] + seconds) for name, band in bands.items()}
+    return {name: stop for name, stop in stops.items() if stop < max(stops.values())}
