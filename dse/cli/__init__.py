@@ -15,7 +15,7 @@ import typer
 from typer.exceptions import TyperException
 
 from dse.cli.application import build
-from dse.cli.waiting_view import compiling_said
+from dse.cli.compiling_view import compiling_said
 from dse.support.errors import FloorWarning, InputError, format_exception, one_line
 from dse.support.interrupts import ignore_interrupts
 

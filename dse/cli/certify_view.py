@@ -28,7 +28,6 @@ class LayerBar:
     """A bar on the terminal over a network's layers; nothing where there is no terminal."""
 
     def __init__(self, label: str, layers: int) -> None:
-        from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
         self._progress = Progress(
@@ -36,7 +35,7 @@ class LayerBar:
             BarColumn(),
             MofNCompleteColumn(),
             TimeRemainingColumn(),
-            console=Console(stderr=True),
+            console=output.error_console(),
             transient=True,
             disable=not sys.stderr.isatty(),
         )

@@ -32,8 +32,6 @@ def certify_chains(
     out: Path | None,
 ) -> dict[str, Any]:
     """Prove a network's chains, and show what was found; `problems` are those of its layers."""
-    from rich.console import Console
-
     from dse.core.cost_models import models_with
     from dse.core.residence import residence_of
     from dse.optimum.chains.network import certify_network_chains, parts_of
@@ -51,7 +49,7 @@ def certify_chains(
     def make(layer: Layer) -> AnyProblem:
         return by_layer[layer]
 
-    with Console(stderr=True).status(f"proving the chains of {network}") as status:
+    with output.error_console().status(f"proving the chains of {network}") as status:
         proof, data = certify_network_chains(
             network, accelerator, parts, make, residence, out=out, observe=_says(status), **options
         )

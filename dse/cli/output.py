@@ -7,6 +7,7 @@ import math
 import os
 import sys
 from collections.abc import Collection, Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from dse.support.errors import visible
@@ -54,6 +55,14 @@ def make_console() -> Console:
 
     width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else PIPE_WIDTH
     return QuietConsole(file=sys.stdout, width=width, highlight=False, markup=False, emoji=False)
+
+
+@cache
+def error_console() -> Console:
+    """The one console on stderr: of several things that go on at a time, each is shown below the other."""
+    from rich.console import Console
+
+    return Console(stderr=True)
 
 
 def print_heading(console: Console, text: str) -> None:

@@ -30,7 +30,6 @@ class Bar:
     """A bar on the terminal for one search; without a terminal, a line now and then if it takes long."""
 
     def __init__(self, label: str, budget: int, unit: str) -> None:
-        from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
         self.samples = 0
@@ -42,7 +41,7 @@ class Bar:
             TextColumn("best {task.fields[best]}"),
         )
         self._progress = Progress(
-            *columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()
+            *columns, console=output.error_console(), transient=True, disable=not sys.stderr.isatty()
         )
         self._task = self._progress.add_task(label, total=budget, best="-", pace="")
         self._label, self._terminal, self._pace = label, sys.stderr.isatty(), Pace(budget)

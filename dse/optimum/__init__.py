@@ -38,7 +38,7 @@ def certify(
     """
     from dse.core.clock import Clock
     from dse.optimum.cache import load, user_folder
-    from dse.support.jit import compiling
+    from dse.support.compilations import compiling
 
     if not is_problem(problem):
         raise InputError(f"problem must be a Problem, as Problem(layer, accelerator), got {shorten(problem)}")

@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 from numba import njit
+from numba.core.compiler import Compiler
 
 from dse.support.jit import OPTIONS
 from dse.support.subroutines import SubroutineCompiler
+
+
+class KernelCompiler(Compiler):  # type: ignore[misc]
+    """Numba's compiler; no garbage is collected meanwhile, which takes a fifth of the time for little."""
+
+    def compile_extra(self, func: Any) -> Any:
+        """Compile a function, with all that it calls."""
+        collected = gc.isenabled()
+        gc.disable()
+        try:
+            return super().compile_extra(func)
+        finally:
+            if collected:
+                gc.enable()
+
 
 SUBROUTINE = {**OPTIONS, "cache": False, "pipeline_class": SubroutineCompiler}
 ARRAYLESS = {**SUBROUTINE, "_nrt": False}
@@ -17,7 +34,7 @@ ARRAYLESS = {**SUBROUTINE, "_nrt": False}
 
 def kernel(function: Callable[..., Any]) -> Any:
     """A function that Python calls: compiled with all its subroutines, and kept on disk."""
-    return njit(**OPTIONS)(function)
+    return njit(**OPTIONS, pipeline_class=KernelCompiler)(function)
 
 
 def subroutine(function: Callable[..., Any]) -> Any:

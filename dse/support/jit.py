@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import cache
+from hashlib import sha1
 from importlib import import_module
 from multiprocessing import parent_process
 from pathlib import Path
@@ -40,8 +40,8 @@ SMALLEST_SHARE = 256
 """Rows below which a further thread costs more than it saves."""
 
 
-watchers: list[Callable[[], None]] = []
-"""What is called when the first kernels are loaded, which may have to be compiled."""
+watchers: list[Callable[[bool], None]] = []
+"""What is called when kernels are about to be loaded, with whether none of their package is on disk."""
 
 
 @cache
@@ -55,8 +55,8 @@ def load_kernels(name: str, *uses: str) -> ModuleType:
         drop_stale(*folders)
     else:
         _say_uncached()
-    while watchers:
-        watchers.pop()()
+    for watch in watchers:
+        watch(not compiled_before(folders[0]))
     return import_module(name)
 
 
@@ -68,6 +68,18 @@ def _say_uncached() -> None:
             "Every process compiles anew; NUMBA_CACHE_DIR=FOLDER names a place for them",
             file=sys.stderr,
         )
+
+
+def compiled_before(package: Path) -> bool:
+    """Whether any kernel of a package is on disk, or may be where only numba looks: at home."""
+    told = os.environ.get("NUMBA_CACHE_DIR")
+    own = package / "__pycache__"
+    if told:
+        # Numba's name for the folder of these sources.
+        own = Path(told) / f"{package.name}_{sha1(str(package).encode(), usedforsecurity=False).hexdigest()}"
+    elif not _writable(own):
+        return True
+    return OPTIONS["cache"] and any(own.glob("*.nbi"))
 
 
 def drop_stale(package: Path, *uses: Path) -> None:
@@ -85,28 +97,6 @@ def drop_stale(package: Path, *uses: Path) -> None:
         with suppress(FileNotFoundError):
             if index.stat().st_mtime < newest:
                 index.unlink()
-
-
-@contextmanager
-def compiling(tell: Callable[[float], None]) -> Iterator[None]:
-    """Within, `tell` gets the seconds of every compilation as it ends; loading what is on disk is none."""
-    from numba.core.event import Event, Listener, install_listener
-
-    class Told(Listener):  # type: ignore[misc]
-        def __init__(self) -> None:
-            self.begun: list[float] = []
-
-        def on_start(self, event: Event) -> None:
-            self.begun.append(time.perf_counter())
-
-        def on_end(self, event: Event) -> None:
-            begun = self.begun.pop()
-            # What a kernel has compiled for itself counts with it.
-            if not self.begun:
-                tell(time.perf_counter() - begun)
-
-    with install_listener("numba:compile", Told()):
-        yield
 
 
 def share_out(work: Callable[[int, int], None], n: int, threads: int) -> None:

@@ -234,8 +234,6 @@ def _certify_layer(
     *,
     detail: bool,
 ) -> None:
-    from rich.console import Console
-
     from dse.cli.best_view import with_breakdown
     from dse.cli.certify_view import show_layer
     from dse.core.certificate import ProofInterrupted
@@ -248,7 +246,7 @@ def _certify_layer(
         make_folder(out)
     stopped = None
     try:
-        with Console(stderr=True).status(f"proving the optimum of {spec}"):
+        with output.error_console().status(f"proving the optimum of {spec}"):
             certificate, entry = certify_layer(spec, accelerator, problem, **options)
     except ProofInterrupted as interrupted:
         stopped, certificate = interrupted, interrupted.certificate

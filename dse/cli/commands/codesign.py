@@ -175,13 +175,11 @@ def _front(
     layers: Any, space: Any, objective: str, how: dict[str, Any], out: Path | None, json: bool
 ) -> None:
     """Prove the front over machines."""
-    from rich.console import Console
-
     from dse.cli.codesign_view import draw_front, show_front
     from dse.optimum.codesign.fronts import codesign_front
     from dse.support.files import write_json
 
-    with Console(stderr=True).status("proving the first point") as status:
+    with output.error_console().status("proving the first point") as status:
 
         def observe(points: int) -> None:
             status.update(f"{points:,} points are found")
@@ -310,10 +308,8 @@ class Progress:
     """A line on the terminal: the best so far, the bound, the gap, and the time that is left."""
 
     def __init__(self, limit: float | None) -> None:
-        from rich.console import Console
-
         self._limit = limit
-        self._status = Console(stderr=True).status("bounding the first boxes of hardware")
+        self._status = output.error_console().status("bounding the first boxes of hardware")
 
     def __enter__(self) -> Progress:
         self._status.start()

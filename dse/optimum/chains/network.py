@@ -19,8 +19,8 @@ from dse.optimum.chains.check import check_chain
 from dse.optimum.chains.proofs import shared_out
 from dse.optimum.chains.result import ChainProof
 from dse.optimum.chains.solve import certify_chains
+from dse.support.compilations import compiling
 from dse.support.files import make_folder, write_json
-from dse.support.jit import compiling
 
 CHAINS = "chains.json"
 

@@ -31,7 +31,7 @@ def solve(
         raise InputError("the solver takes the default space only, and not the area that a mapping needs")
     boxes = certifier_of(problem).make_boxes(problem)
     refuse_limits(problem, boxes)
-    warm(problem.model.name, problem.tiles, clock.pause)
+    warm(problem.model.name, problem.tiles)
     return prove(problem, boxes, boxes.mapping_of, lambda: begin(problem), clock, known, threads)
 
 

@@ -6,7 +6,6 @@ Prices and spaces on one side, bounds on the other are compiled by two processes
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from importlib import import_module
 from math import inf
 
@@ -23,8 +22,8 @@ WARM: set[tuple[str, str]] = set()
 """The cost models, with tiles, that have proven something in this process."""
 
 
-def warm(model: str, tiles: str, tell: Callable[[float], None] = lambda seconds: None) -> None:
-    """Prove a first optimum, once; `tell` gets the seconds that another process was waited for."""
+def warm(model: str, tiles: str) -> None:
+    """Prove a first optimum, once."""
     if (model, tiles) in WARM:
         return
     problem = tiny_problem(model, tiles)
@@ -32,7 +31,7 @@ def warm(model: str, tiles: str, tell: Callable[[float], None] = lambda seconds:
     if not prices_are_compiled(problem):
         wait = compile_beside(__name__, model, tiles)
         boxes.bound(boxes.roots(), inf)
-        tell(wait())
+        wait()
     prove(problem, boxes, boxes.mapping_of, lambda: None, Clock(), threads=1)
     WARM.add((model, tiles))
 
