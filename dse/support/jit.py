@@ -79,7 +79,7 @@ def compiled_before(package: Path) -> bool:
         own = Path(told) / f"{package.name}_{sha1(str(package).encode(), usedforsecurity=False).hexdigest()}"
     elif not _writable(own):
         return True
-    return OPTIONS["cache"] and any(own.glob("*.nbi"))
+    return bool(OPTIONS["cache"]) and any(own.glob("*.nbi"))
 
 
 def drop_stale(package: Path, *uses: Path) -> None:
