@@ -10,7 +10,7 @@ from dse.core.domains import prover_of
 from dse.core.listed import Listed, Wanted
 from dse.core.problem import AnyProblem
 from dse.core.proofs import Lister, lister_of
-from dse.support.jit import compiling
+from dse.support.compilations import compiling
 
 
 def lister_for(problem: AnyProblem) -> Lister:

@@ -38,7 +38,7 @@ def list_best(
     """
     boxes = boxes_of_all(problem)
     refuse_limits(problem, boxes)
-    warm(problem.model.name, problem.tiles, clock.pause)
+    warm(problem.model.name, problem.tiles)
     asked = Asked(wanted.share, wanted.most or MOST)
     search = Search(boxes, clock, threads or cpu_count() or 1, asked, loss=best.loss)
     if wanted.most is None:
