@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from dse.core.domains import make_problem
+from dse.optimum import certify
 from dse.search.evaluator import Evaluator
 from tests import ROOT
 from tests.import_graph import room
@@ -77,3 +78,16 @@ def test_a_row_of_genes_is_priced_with_calls_upward_to_the_cost_model_alone() ->
     # The one door: a problem asks its cost model, which is a plug-in like anybody's.
     assert {there for _, there in walk.climbs} == {"dse.models.loopnest"}
     assert len(walk.modules) <= said("files, nine")
+
+
+def test_a_proof_goes_through_the_files_that_are_named() -> None:
+    problem = make_problem(load_layer("resnet18:3"), "edge", "edp", "loopnest")
+    walk = Walk(("dse.optimum", "dse.proof", "dse.domains", "dse.models"))
+    with walking(walk.look):
+        certify(problem, cache=False)
+    assert len(walk.modules) <= said("files of problems, bounds")
+    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("**A proof**")[2]
+    named = re.findall(r"\(dse/(\S+)\.py\)", page.partition("`--verify`")[0])
+    ran = {"dse." + name.replace("/", ".").removesuffix(".__init__") for name in named}
+    # What is kept is not looked at here.
+    assert ran - {"dse.optimum.cache"} <= walk.modules
