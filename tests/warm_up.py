@@ -25,6 +25,7 @@ from llvmlite.binding import get_host_cpu_name
 from dse.analysis.stats.bootstrap import interquartile_curve
 from dse.core.layer import Layer
 from dse.domains.clustered.accelerator import Accelerator
+from dse.domains.clustered.cost_model import cost_columns
 from dse.domains.clustered.mapping import Level, Mapping, MappingBatch
 from dse.domains.clustered.problem import Problem
 from dse.domains.levels.problem import MachineProblem
@@ -66,9 +67,10 @@ def complete() -> None:
     layers, hardware = layer_row(replace(LAYER, stride=(2, 2))), hardware_row(ACCELERATOR)
     level = Level("K", tuple("KCYXRS"), (1, 1, 1, 1, 3, 3))
     rows = MappingBatch.of([Mapping(level, 1, level)]).rows
-    costs = np.empty((4, 1), np.int64), np.empty((3, 1)), np.full(1, LEFT, np.uint8)
-    load_kernels("dse.models.maestro.kernel").price_left(layers, hardware, rows, True, 0, 1, *costs)
-    assert costs[-1] != LEFT
+    costs = cost_columns(1)
+    costs.reason[:] = LEFT
+    load_kernels("dse.models.maestro.kernel").price_left(layers, hardware, rows, True, (0, 1), costs)
+    assert costs.reason[0] != LEFT
 
 
 def loopnest() -> None:
