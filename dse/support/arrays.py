@@ -27,7 +27,13 @@ def plain(array: NDArray[Any]) -> IntArray:
 
 
 def record(*fields: tuple[Any, ...]) -> np.dtype[np.void]:
-    """The type of a record with these fields, as `np.dtype` takes them: attributes in Python too."""
+    """The type of a record with these fields, as `np.dtype` takes them: attributes in Python too.
+
+    ValueError for a name that arrays have too, as `size`: in Python it would be another thing.
+    """
+    taken = [name for name, *_ in fields if hasattr(np.record, name)]
+    if taken:
+        raise ValueError(f"a record's field may not be called as what arrays have is: {', '.join(taken)}")
     return np.dtype((np.record, list(fields)))
 
 

@@ -107,7 +107,7 @@ def test_one_mac_on_one_pe_by_hand() -> None:
     assert counts is not None
     # Two words over the link and the NoC, one MAC, one word back, a latency each way.
     assert counts.cycles == (2 + 2 + 5) + 1 + (1 + 5 + 1)
-    assert (counts.fill, counts.compute, counts.drain, counts.dram_wait) == (9, 1, 7, 0)
+    assert (counts.filling, counts.compute, counts.drain, counts.dram_wait) == (9, 1, 7, 0)
     assert counts.l1_need == counts.l2_need == 6
     energy = MODEL.evaluate(layer, machine, MappingBatch.of([twice(ones)])).energy_nj[0]
     # A MAC; 4 + 3 accesses to L1; 3 words on the NoC; 3 + 3 accesses to L2; 3 to DRAM.

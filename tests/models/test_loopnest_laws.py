@@ -104,7 +104,7 @@ def test_every_tensor_is_moved_at_least_once_and_no_link_is_too_fast(
         dram = counts.dram_input + counts.dram_weight + counts.dram_output_up + counts.dram_output_down
         assert counts.cycles >= noc / machine.noc_bandwidth
         assert counts.cycles >= dram / machine.offchip_bandwidth
-        assert counts.cycles >= counts.fill + counts.compute + counts.dram_wait + counts.drain
+        assert counts.cycles >= counts.filling + counts.compute + counts.dram_wait + counts.drain
 
 
 @settings(max_examples=40)

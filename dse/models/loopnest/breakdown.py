@@ -17,14 +17,14 @@ def detail_of(
     layer: Layer, accelerator: Accelerator, mapping: Mapping, counts: Counts, constants: Constants
 ) -> Detail:
     """The detail of a valid mapping's costs, from its counts."""
-    noc_wait = counts.cycles - counts.fill - counts.compute - counts.dram_wait - counts.drain
+    noc_wait = counts.cycles - counts.filling - counts.compute - counts.dram_wait - counts.drain
     energy = energy_parts(counts, layer.macs, in_units(constants, accelerator), l1_a_mac(accelerator))
     return Detail(
         cycles={
             "compute": counts.compute,
             "waiting for the NoC": noc_wait,
             "waiting for DRAM": counts.dram_wait,
-            "fill": counts.fill,
+            "fill": counts.filling,
             "drain": counts.drain,
         },
         energy_nj={name: part * 1e-3 for name, part in energy.items()},

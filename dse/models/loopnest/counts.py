@@ -13,13 +13,13 @@ class Counts:
     are delivered to or sent by PEs: one word read from L2 may reach many PEs, and the sums of many PEs may
     make one word written to L2. `*_up` goes away from the PEs, `*_down` towards them.
 
-    `cycles` = `fill` + `compute` + waiting for the NoC + `dram_wait` + `drain`, where `compute` is what the
-    busiest PE takes, step by step.
+    `cycles` = `filling` + `compute` + waiting for the NoC + `dram_wait` + `drain`, where `compute` is what
+    the busiest PE takes, step by step.
     """
 
     cycles: int
     compute: int
-    fill: int
+    filling: int
     drain: int
     dram_wait: int
     dram_input: int

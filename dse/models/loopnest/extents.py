@@ -124,7 +124,7 @@ def kept_back(one, start, stop, extent, base):
 @subroutine
 def measure(one):
     """Fills a dim's record from what is given in it: size, tiles, clusters, places, pitch and overlap."""
-    size, tile, clusters = one.size, one.tile, one.clusters
+    size, tile, clusters = one.extent, one.tile, one.clusters
     span = tile * clusters
     steps = ceil_divide(size, span)
     last_span = size - (steps - 1) * span

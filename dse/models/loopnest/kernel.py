@@ -69,7 +69,7 @@ def measure_all(work, problem, row):
         outer, inner = C if outer == K else outer, C if inner == K else inner
     for dim in range(DIMS):
         one, size = work.dims[dim], layer.sizes[dim]
-        one.size = size
+        one.extent = size
         one.tile = min(row[OUTER_TILE + dim], size) if not (depthwise and dim == K) else 1
         one.piece = min(row[INNER_TILE + dim], one.tile) if not (depthwise and dim == K) else 1
         one.pitch = layer.pitches[dim - Y] if dim >= Y else 1
@@ -91,7 +91,7 @@ def price_row(work, problem, row):
     forget(work.times)
     time_outside(work, problem)
     counts.compute, counts.dram_wait = work.totals.computing, work.totals.waiting
-    counts.cycles = counts.fill + work.totals.steady + counts.drain
+    counts.cycles = counts.filling + work.totals.steady + counts.drain
 
 
 @kernel

@@ -34,7 +34,7 @@ SUMS = record(*integers("everything inner_next inner_back outer_next outer_back"
 DIM = record(
     # Given: the size, the tiles of both levels, over how many clusters and PEs they are spread, and the
     # input rows (columns) from one output to the next, and those that neighbours share.
-    *integers("size tile piece clusters places pitch overlap"),
+    *integers("extent tile piece clusters places pitch overlap"),
     # Outer steps, whether all are of the LAST kind, indices of one and of the last; in that one, whole
     # clusters and what one more has.
     *integers("steps uniform span last_span whole rest"),

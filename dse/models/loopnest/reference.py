@@ -77,7 +77,7 @@ class _Run:
         return Counts(
             cycles=fill + steady + drain,
             compute=self.compute,
-            fill=fill,
+            filling=fill,
             drain=drain,
             dram_wait=self.dram_wait,
             l1_need=self._need({dim: found.first_piece() for dim, found in self.dims.items()}, self.of),

@@ -113,7 +113,7 @@ def begin_and_end(work, problem):
     counts.l1_need = 2 * (inputs + weights + outputs)
     inputs, weights, outputs = first_need(work, layer, True)
     counts.l2_need = 2 * (inputs + weights + outputs)
-    counts.fill = machine.latency + cycles_of(inputs + weights, machine.offchip)
+    counts.filling = machine.latency + cycles_of(inputs + weights, machine.offchip)
     inputs, weights = layer.of.input, layer.of.weights
     sent, written = layer.of.output, layer.link.output
     for dim in range(DIMS):
@@ -126,7 +126,7 @@ def begin_and_end(work, problem):
         if dim != C or layer.depthwise == 1:
             sent *= one.kinds[LAST].left
             written *= one.last_span
-    counts.fill += cycles_of(inputs + weights, machine.noc)
+    counts.filling += cycles_of(inputs + weights, machine.noc)
     counts.drain = machine.latency + cycles_of(sent, machine.noc) + cycles_of(written, machine.offchip)
 
 

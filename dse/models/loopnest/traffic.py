@@ -34,7 +34,7 @@ def set_sums(sums, values):
 @subroutine
 def add_up(one, dim):
     """All sums of a dim that is measured: the five of section 4, of each kind."""
-    outer_steps, steps, size = one.steps, one.all_steps, one.size
+    outer_steps, steps, size = one.steps, one.all_steps, one.extent
     pieces, at_start = one.all_pieces, one.first_pieces
     last, interior = one.kinds[LAST], one.kinds[INTERIOR]
     if dim <= C:
@@ -95,7 +95,7 @@ def real_windows(one, first, end):
     outer_steps, pitch, overlap = one.steps, one.pitch, one.overlap
     if outer_steps == 1:
         return end - first, 0, end - first
-    total = one.size * pitch + overlap
+    total = one.extent * pitch + overlap
     stride = one.span * pitch
     last = (outer_steps - 1) * stride
     if first == 0 and end == total:

@@ -82,7 +82,7 @@ def count_undominated(params, dim, across, places, counts):
     many pairs are not dominated.
     """
     size, one, figures = params[SIZES + dim], np.zeros(1, DIM)[0], np.zeros(FIGURES, np.int64)
-    one.size, one.clusters, one.places = size, across, places
+    one.extent, one.clusters, one.places = size, across, places
     one.pitch = params[PITCHES + dim - Y] if dim >= Y else 1
     one.overlap = params[OVERLAPS + dim - Y] if dim >= Y else 0
     by_inner, beside = np.zeros((size + 1, KEPT, FIGURES), np.int64), np.zeros((KEPT, FIGURES), np.int64)

@@ -93,7 +93,7 @@ def least_parts(row, box, dim, across, places, start, known, parts):
     """Fills a dim's row with the least of all pairs of tiles of the box that are not dominated."""
     params, tiles, counts = known.params, known.tiles, known.counts
     size, one = params[SIZES + dim], parts.measured[0]
-    one.size, one.clusters, one.places = size, across, places
+    one.extent, one.clusters, one.places = size, across, places
     one.pitch = params[PITCHES + dim - Y] if dim >= Y else 1
     one.overlap = params[OVERLAPS + dim - Y] if dim >= Y else 0
     for kind in range(KINDS):
