@@ -61,7 +61,7 @@ def compare(name: str, layer: Layer, group: str, sample: int, mapping: Mapping) 
         "even": theirs.even,
         "doubled": theirs.doubled,
         "cycles": counts.cycles,
-        "smooth": round(_busiest(counts.compute, ours) + counts.fill + counts.drain),
+        "smooth": round(_busiest(counts.compute, ours) + counts.filling + counts.drain),
         "zz_smooth": round(_busiest(theirs.compute, theirs.words) + fine.onload + fine.offload),
         "zz_fine": round(fine.cycles),
         "zz_cycles": theirs.cycles,

@@ -27,7 +27,7 @@ from tests.optimum.plain_kernels import plain
 from workloads import load_layer
 
 PROBLEMS, MOST, BOXED = 5, 20_000, 60
-GIVEN = "size", "tile", "piece", "clusters", "places", "pitch", "overlap"
+GIVEN = "extent", "tile", "piece", "clusters", "places", "pitch", "overlap"
 Kernel = Callable[..., Any]
 
 
