@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dse.cli import output
 from dse.cli.best_view import DIGITS
 from dse.core.listed import MOST, Listed
-from dse.core.names import dim_names
+from dse.optimum.near import lister_for
 from dse.support.quantities import energy, quantity
 
 if TYPE_CHECKING:
@@ -16,11 +16,12 @@ if TYPE_CHECKING:
     from dse.core.problem import AnyProblem
 
 SHOWN = 20
-HEADS = ("", "loss", "above", "cycles", "energy", "cluster", "outer tiles, |parallel|", "inner tiles")
+HEADS = ("", "loss", "above", "cycles", "energy", "outer tiles / cluster / inner tiles, |parallel|")
 
 
 def show_near(console: Console, problem: AnyProblem, listed: Listed, unit: str) -> None:
     """Print how many there are, what that claims, and the first of them."""
+    lister = lister_for(problem)
     least = listed[0].loss if len(listed) else 0.0
     rows = [
         (
@@ -29,9 +30,7 @@ def show_near(console: Console, problem: AnyProblem, listed: Listed, unit: str) 
             f"{one.loss / least - 1:.3%}" if least else "-",
             one.cycles,
             energy(one.energy_nj, DIGITS),
-            one.mapping.cluster_size,
-            _level(problem, one.mapping.outer),
-            _level(problem, one.mapping.inner),
+            lister.in_a_line(one.mapping),
         )
         for place, one in enumerate(listed.mappings[:SHOWN], 1)
     ]
@@ -52,13 +51,3 @@ def _claim(listed: Listed, unit: str) -> str:
         return f"more than {MOST:,} {kind}: ask for a smaller share, or for --best N"
     left = f", and no other is below {quantity(listed.bound, unit, DIGITS)}"
     return f"{count:,} {kind} were found in time{left}"
-
-
-def _level(problem: Any, level: Any) -> str:
-    """The dims in the loops' order, each with its tile; the parallel one in bars."""
-    names, found = dim_names(problem.layer), []
-    for dim in level.order:
-        if problem.space.layer.loops[dim] > 1 and dim in "KCYX":
-            text = f"{names.get(dim, dim)}{level.tile[dim]}"
-            found.append(f"|{text}|" if dim == level.parallel else text)
-    return " ".join(found)

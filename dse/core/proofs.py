@@ -70,17 +70,8 @@ class Lister(Prover, Protocol):
     def nest_of(self, mapping: Any) -> Hashable:
         """What makes the nest of loops of a mapping: equal for those that differ in words only."""
 
-
-def lister_of(problem: AnyProblem, prover: Prover) -> Lister:
-    """The problem's prover, if it lists mappings near the optimum; else InputError."""
-    if not hasattr(prover, "refuse_list"):
-        raise InputError(
-            f"mappings near the optimum are not listed under cost model {problem.model.name!r}; they are "
-            "under 'loopnest'"
-        )
-    found = cast("Lister", prover)
-    found.refuse_list()
-    return found
+    def in_a_line(self, mapping: Any) -> str:
+        """The mapping as a line of text."""
 
 
 def proven_models() -> tuple[str, ...]:

@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import cast
 
 from dse.core.certificate import BOUNDED, Certificate
 from dse.core.clock import Clock
 from dse.core.domains import prover_of
 from dse.core.listed import Listed, Wanted
 from dse.core.problem import AnyProblem
-from dse.core.proofs import Lister, lister_of
+from dse.core.proofs import Lister
 from dse.support.compilations import compiling
+from dse.support.errors import InputError
 
 
 def lister_for(problem: AnyProblem) -> Lister:
     """What lists mappings near the optimum of a problem; InputError where nothing does."""
-    return lister_of(problem, prover_of(problem))
+    prover = prover_of(problem)
+    if not hasattr(prover, "refuse_list"):
+        raise InputError(
+            f"mappings near the optimum are not listed under cost model {problem.model.name!r}; they are "
+            "under 'loopnest'"
+        )
+    found = cast("Lister", prover)
+    found.refuse_list()
+    return found
 
 
 def with_near(

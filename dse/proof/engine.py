@@ -24,8 +24,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from dse.core.clock import Clock
+from dse.core.listed import NONE, Wanted
 from dse.proof.contract import Boxes, Children, Found
-from dse.proof.listing import BEST, Asked, Listing
+from dse.proof.listing import Listing
 from dse.proof.open_boxes import OpenBoxes
 from dse.support.arrays import AnyArray, FloatArray
 
@@ -58,7 +59,7 @@ class Search:
     boxes: Boxes
     clock: Clock
     threads: int = 1
-    asked: Asked = BEST
+    wanted: Wanted = NONE
     observe: Callable[[Search], None] = lambda search: None
     loss: float = math.inf
     design: Any = None
@@ -66,19 +67,19 @@ class Search:
     open: OpenBoxes | None = None
 
     def __post_init__(self) -> None:
-        self.listing = Listing(self.asked, getattr(self.boxes, "keys", None))
+        self.listing = Listing(self.wanted, getattr(self.boxes, "keys", None))
 
     @property
     def to_beat(self) -> float:
         """What a design's loss has to be below."""
-        return min(self.near, self.listing.last) if self.asked.several else self.loss
+        return min(self.near, self.listing.last) if self.wanted else self.loss
 
     @property
     def near(self) -> float:
         """What losses within the share of the best one are below; inf without a share."""
-        if self.asked.within is None:
+        if self.wanted.share is None:
             return math.inf
-        return math.nextafter(self.loss * (1 + self.asked.within), math.inf)
+        return math.nextafter(self.loss * (1 + self.wanted.share), math.inf)
 
     @property
     def listed(self) -> tuple[FloatArray, list[Any]]:
@@ -187,7 +188,7 @@ class Search:
         place, before = int(found.losses.argmin()), self.to_beat
         if found.losses[place] < self.loss:
             self.loss, self.design = float(found.losses[place]), found.designs[place]
-        if self.asked.several:
+        if self.wanted:
             self.listing.add(found, self.to_beat)
         if self.to_beat < before:
             self.tally.ruled_out += self.open.keep(self.open.bounds < self.to_beat)

@@ -4,30 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from dse.core.listed import Wanted
 from dse.proof.contract import Found
 from dse.support.arrays import FloatArray, IntArray
 
 UNSORTED = 4096
 """Designs that may wait before they are put in order."""
-
-
-class Asked(NamedTuple):
-    """Which designs are asked for: the best; or all `within` a share of it, or the `most` best, or both."""
-
-    within: float | None = None
-    most: int | None = None
-
-    @property
-    def several(self) -> bool:
-        """Whether more than the best is asked for."""
-        return self.within is not None or self.most is not None
-
-
-BEST = Asked()
 
 
 class Listing:
@@ -37,8 +23,8 @@ class Listing:
     are different. Where only so many are asked for, others are forgotten.
     """
 
-    def __init__(self, asked: Asked, keys: Callable[[list[Any]], IntArray] | None = None) -> None:
-        self.asked = asked
+    def __init__(self, wanted: Wanted, keys: Callable[[list[Any]], IntArray] | None = None) -> None:
+        self.wanted = wanted
         self._keys = keys
         self._losses, self._designs = np.empty(0), list[Any]()
         self._sorted = 0
@@ -48,14 +34,14 @@ class Listing:
         places = np.flatnonzero(found.losses < below)
         self._losses = np.append(self._losses, found.losses[places])
         self._designs += [found.designs[place] for place in places.tolist()]
-        few = self.asked.most is not None and self.asked.most < UNSORTED
+        few = self.wanted.most is not None and self.wanted.most < UNSORTED
         if few or len(self._losses) - self._sorted > UNSORTED:
             self._sort()
 
     @property
     def last(self) -> float:
         """The loss of the last design, if as many as are asked for are known; else inf."""
-        known = self.asked.most is not None and self._sorted >= self.asked.most
+        known = self.wanted.most is not None and self._sorted >= self.wanted.most
         return float(self._losses[self._sorted - 1]) if known else math.inf
 
     def best(self, below: float) -> tuple[FloatArray, list[Any]]:
@@ -69,6 +55,6 @@ class Listing:
         if self._keys is not None and len(order):
             keys = self._keys(self._designs)[order]
             order = order[np.sort(np.unique(keys, axis=0, return_index=True)[1])]
-        order = order[: self.asked.most]
+        order = order[: self.wanted.most]
         self._losses, self._designs = self._losses[order], [self._designs[place] for place in order]
         self._sorted = len(order)

@@ -78,8 +78,9 @@ def _regret(ratios: FloatArray) -> Regret:
     mean, half = logs.mean(), np.nan
     if len(logs) >= LEAST:
         half = t.ppf(0.975, len(logs) - 1) * logs.std(ddof=1) / np.sqrt(len(logs))
-    low = max(mean - half, 0.0) if len(logs) >= LEAST else np.nan
-    return Regret(*(float(np.expm1(value)) for value in (mean, low, mean + half)))
+    # Nothing is below the optimum; a maximum with NaN is NaN.
+    ends = np.maximum([mean - half, mean + half], 0.0)
+    return Regret(*(float(np.expm1(value)) for value in (mean, *ends)))
 
 
 def standing(suite: Suite, folders: Iterable[Path] = ()) -> list[Standing]:

@@ -16,7 +16,12 @@ if TYPE_CHECKING:
 MOST = 1_000_000
 """Vectors of a space that is small enough, if nothing is said."""
 AT_ONCE = 1 << 16
-COLUMNS = {"loss": "f8", "cycles": "i8", "energy_nj": "f8", "reason": "u1"}
+COLUMNS: dict[str, Any] = {
+    "loss": np.float64,
+    "cycles": np.int64,
+    "energy_nj": np.float64,
+    "reason": np.uint8,
+}
 
 
 def write_table(problem: SuiteProblem, folder: Path, most: int = MOST) -> Path | None:
@@ -29,13 +34,7 @@ def write_table(problem: SuiteProblem, folder: Path, most: int = MOST) -> Path |
     if space.vectors > most:
         return None
     shape = tuple(space.sizes.tolist())
-    kinds: dict[str, Any] = {
-        "loss": np.float64,
-        "cycles": np.int64,
-        "energy_nj": np.float64,
-        "reason": np.uint8,
-    }
-    columns = {name: np.empty(space.vectors, kind) for name, kind in kinds.items()}
+    columns = {name: np.empty(space.vectors, kind) for name, kind in COLUMNS.items()}
     for start in range(0, space.vectors, AT_ONCE):
         rows = np.arange(start, min(start + AT_ONCE, space.vectors))
         found = problem.problem.price(np.stack(np.unravel_index(rows, shape), axis=1).astype(np.int64))

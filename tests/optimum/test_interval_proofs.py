@@ -10,12 +10,12 @@ import pytest
 
 from dse.core.clock import Clock
 from dse.core.layer import Layer
+from dse.core.listed import Wanted
 from dse.domains.clustered.accelerator import Accelerator
 from dse.domains.clustered.problem import Problem
 from dse.optimum import certify
 from dse.plugins import InputError, LowerBounds, interval_proof
 from dse.proof.engine import Search
-from dse.proof.listing import Asked
 from tests.models import bus_model
 from tests.models.bus_model import Bus, make_boxes
 from tests.optimum.test_certify_elsewhere import CHUNK
@@ -50,7 +50,7 @@ def every_loss(asked: Problem) -> np.ndarray:
 @pytest.mark.parametrize("tiles", ["factors", "any"])
 def test_all_mappings_within_a_share_of_the_best_are_found(tiles: str) -> None:
     asked = problem(tiles=tiles, cluster=2)
-    search = Search(make_boxes(asked), Clock(), asked=Asked(within=0.2))
+    search = Search(make_boxes(asked), Clock(), wanted=Wanted(share=0.2))
     search.run()
     every = every_loss(asked)
     assert np.unique(search.listed[0]).tolist() == every[every <= every[0] * 1.2].tolist()
@@ -59,7 +59,7 @@ def test_all_mappings_within_a_share_of_the_best_are_found(tiles: str) -> None:
 def test_of_a_point_each_nest_of_loops_is_found_once() -> None:
     asked = Problem(LAYER, MACHINE, "edp", "bus")
     boxes = make_boxes(asked)
-    search = Search(boxes, Clock(), asked=Asked(most=50))
+    search = Search(boxes, Clock(), wanted=Wanted(most=50))
     search.run()
     mappings = [boxes.mapping_of(design) for design in search.listed[1]]
     assert len({asked.nest(mapping) for mapping in mappings}) > 10

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from dse.core.clock import Clock
+from dse.core.listed import Wanted
 from dse.proof.contract import Bounded, Children, Found, Rounds
 from dse.proof.engine import Search
-from dse.proof.listing import Asked
 from dse.support.arrays import FloatArray, IntArray
 
 SIDE = 200
@@ -100,7 +100,7 @@ def test_every_box_is_counted_once() -> None:
 
 
 def test_all_designs_within_a_share_of_the_best_are_listed_the_best_first() -> None:
-    search = Search(Bowl(), Clock(), asked=Asked(within=30.0))
+    search = Search(Bowl(), Clock(), wanted=Wanted(share=30.0))
     search.run()
     losses, (found, designs) = every_loss(), search.listed
     assert found.tolist() == losses[losses <= search.loss * 31].tolist()
@@ -108,14 +108,14 @@ def test_all_designs_within_a_share_of_the_best_are_listed_the_best_first() -> N
 
 
 def test_so_many_best_designs_are_listed() -> None:
-    search = Search(Bowl(), Clock(), asked=Asked(most=25))
+    search = Search(Bowl(), Clock(), wanted=Wanted(most=25))
     search.run()
     assert search.listed[0].tolist() == every_loss()[:25].tolist()
 
 
 def test_of_the_best_designs_those_within_a_share_are_listed() -> None:
     losses = every_loss()
-    few, many = (Search(Bowl(), Clock(), asked=Asked(within=30.0, most=most)) for most in (10, 1000))
+    few, many = (Search(Bowl(), Clock(), wanted=Wanted(share=30.0, most=most)) for most in (10, 1000))
     few.run()
     many.run()
     assert few.listed[0].tolist() == losses[:10].tolist()
@@ -129,7 +129,7 @@ def test_of_designs_that_are_the_same_the_best_is_listed() -> None:
         def keys(self, designs: list[tuple[int, int]]) -> IntArray:
             return np.array([[y] for _, y in designs])
 
-    search = Search(Rows(), Clock(), asked=Asked(most=5))
+    search = Search(Rows(), Clock(), wanted=Wanted(most=5))
     search.run()
     assert search.listed[1] == [(37, 120), (37, 121), (37, 119), (37, 122), (37, 118)]
 

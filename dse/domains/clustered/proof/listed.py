@@ -20,7 +20,6 @@ from dse.domains.clustered.proof.nests import nest_keys
 from dse.domains.clustered.proof.warming import warm
 from dse.proof.contract import Found
 from dse.proof.engine import Search
-from dse.proof.listing import Asked
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError
 
@@ -39,8 +38,8 @@ def list_best(
     boxes = boxes_of_all(problem)
     refuse_limits(problem, boxes)
     warm(problem.model.name, problem.tiles)
-    asked = Asked(wanted.share, wanted.most or MOST)
-    search = Search(boxes, clock, threads or cpu_count() or 1, asked, loss=best.loss)
+    at_most = wanted._replace(most=wanted.most or MOST)
+    search = Search(boxes, clock, threads or cpu_count() or 1, at_most, loss=best.loss)
     if wanted.most is None:
         search.observe = _stop_if_full
     # Of mappings that are as good as the last one not all need be there, but the best has to be.

@@ -8,7 +8,8 @@ from importlib import import_module
 from dse.core.certificate import Certificate, Incumbent
 from dse.core.clock import Clock
 from dse.core.listed import Listed, Wanted
-from dse.domains.clustered.mapping import Mapping
+from dse.core.names import dim_names
+from dse.domains.clustered.mapping import Level, Mapping
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof.certifiers import certifier_of, has_floor_only, refuse
 from dse.domains.clustered.space.genes import MAPPED_DIMS
@@ -69,3 +70,17 @@ class ClusteredProver:
             found += [*tiles.values(), spread, *(dim for dim in level.order if trips.get(dim, 1) > 1)]
             extents = tiles
         return tuple(found)
+
+    def in_a_line(self, mapping: Mapping) -> str:
+        """See Lister: the tiles in the order of the loops, the parallel dim in bars; cluster size between."""
+        outer, inner = (self._tiles(level) for level in (mapping.outer, mapping.inner))
+        return f"{outer} / {mapping.cluster_size} / {inner}"
+
+    def _tiles(self, level: Level) -> str:
+        layer, found = self._problem.layer, []
+        names = dim_names(layer)
+        for dim in level.order:
+            if dim in MAPPED_DIMS and self._problem.space.layer.loops[dim] > 1:
+                text = f"{names.get(dim, dim)}{level.tile[dim]}"
+                found.append(f"|{text}|" if dim == level.parallel else text)
+        return " ".join(found)

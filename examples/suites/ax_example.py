@@ -1,0 +1,8 @@
+"""Ax on each problem of suite `short`."""
+
+import dse
+from searchers.adapters.ax import client_of, serve
+
+for problem in dse.suite("short"):
+    with problem.ask_tell(budget=20, searcher="ax", out="runs") as study:
+        serve(client_of(study, seed=0), study)
