@@ -30,6 +30,7 @@ HEADS = {
     "case": "case",
     "cpu_seconds": "CPU s",
     "start_seconds": "to start",
+    "wall_seconds": "wall s",
     "peak_mb": "peak MB",
     "status": "status",
     "gap_percent": "gap %",
@@ -49,12 +50,16 @@ COMPILED = "kernels were compiled"
 
 @dataclass(frozen=True)
 class Case(Schema):
-    """A command of `dse`, and what was measured of it before; of one that is `kept`, its second call."""
+    """A command of `dse`, and what was measured of it before.
+
+    Of one that is `kept` its second call counts, of a `first` one a call that finds no compiled kernels.
+    """
 
     name: Annotated[str, Limits("a name of a-z, 0-9 and '-'", pattern="^[a-z0-9-]+$")]
     command: Annotated[str, Limits("'certify ...' or 'codesign ...'", pattern="^(certify|codesign) ")]
     before: str
     kept: bool = False
+    first: bool = False
 
 
 @dataclass(frozen=True)
@@ -80,23 +85,29 @@ def measure(case: Case, folder: Path, limit: float) -> Row:
     """A case's figures, as HEADS names them, and its `command`, which is run in `folder`.
 
     A first call compiles kernels, or, of a case that is kept, makes what is kept; the second counts, unless
-    the command is refused. No proof takes longer than `limit` seconds. A process that has not ended after
-    two such proofs and BESIDES is killed, and its figures are those until then. `start_seconds` are those of
-    the CPU in which the command starts and has no time to prove anything; None where that was not measured.
+    the command is refused. Of a `first` case there is one call, which compiles all that it needs. No proof
+    takes longer than `limit` seconds. A process that has not ended after two such proofs and BESIDES is
+    killed, and its figures are those until then. `start_seconds` are those of the CPU in which the command
+    starts and has no time to prove anything; None where that was not measured.
     """
     words = [*shlex.split(case.command), "--json", "--time-limit"]
     with tempfile.TemporaryDirectory(prefix="dse-bench-") as cache:
         second = [*words, f"{limit:g}", *(("--cache", cache) if case.kept else ("--fresh",))]
         # Compiling, once after an installation, is no proof's time; what is bounded so soon is not checked.
         short = [word for word in words if word != "--verify"] + ["1e-6", "--fresh"]
-        run = _run(second if case.kept else short, folder, COMPILING)
-        start = None if case.kept or run.code is None or COMPILED in run.said else run.cpu_seconds
-        if run.code != REFUSED:
-            run = _run(second, folder, 2 * limit + BESIDES)
+        start = None
+        if case.first:
+            run = _run(second, folder, 2 * limit + COMPILING, NUMBA_CACHE_DIR=cache)
+        else:
+            run = _run(second if case.kept else short, folder, COMPILING)
+            start = None if case.kept or run.code is None or COMPILED in run.said else run.cpu_seconds
+            if run.code != REFUSED:
+                run = _run(second, folder, 2 * limit + BESIDES)
     return {
         "case": case.name,
         "cpu_seconds": run.cpu_seconds,
         "start_seconds": start,
+        "wall_seconds": run.wall_seconds,
         "peak_mb": run.peak_mb,
         **_result(run),
         "before": case.before,
@@ -116,14 +127,14 @@ class _Run:
     wall_seconds: float
 
 
-def _run(words: Sequence[str], folder: Path, seconds: float) -> _Run:
+def _run(words: Sequence[str], folder: Path, seconds: float, **environment: str) -> _Run:
     paths = os.pathsep.join(os.path.abspath(path) for path in sys.path)
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as said:
         start = time.monotonic()
         process = subprocess.Popen(
             [*PROGRAM, *words],
             cwd=folder,
-            env=os.environ | {"PYTHONPATH": paths},
+            env=os.environ | {"PYTHONPATH": paths} | environment,
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=said,

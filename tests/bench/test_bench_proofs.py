@@ -16,6 +16,7 @@ from tests import ROOT
 from tests.conftest import Dse
 
 HARD = ROOT / "examples" / "proofs" / "cases.toml"
+FIRST = HARD.with_name("first.toml")
 FILE = """
 [[cases]]
 name = "fresh"
@@ -64,6 +65,18 @@ def test_the_second_call_counts_fresh_or_with_what_the_first_has_kept(
     assert page.startswith("Written by `dse bench proofs`.\n\n# Named proofs\n")
     assert r"| optimal, verified | 0 | 3 s \| in all | dse certify --layer mlp:1 " in page
     assert "optimal, verified" in dse("bench", "proofs", str(cases), "kept").out
+
+
+def test_of_a_first_answer_one_call_counts_that_finds_no_kernels(
+    dse: Dse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = STAND_IN.replace("sys.argv[1:]", "[sys.argv[1], *os.listdir(os.environ['NUMBA_CACHE_DIR'])]")
+    monkeypatch.setattr(bench, "PROGRAM", (sys.executable, "-c", told.replace("json, sys", "json, os, sys")))
+    (tmp_path / "cases.toml").write_text(FILE.replace("kept = true", "first = true"))
+    (row,) = dse("bench", "proofs", str(tmp_path / "cases.toml"), "kept", "--json").json["proofs"]
+    assert row["wall_seconds"] > 0
+    assert row["start_seconds"] is None
+    assert (tmp_path / "calls.jsonl").read_text() == '["codesign"]\n'
 
 
 def test_a_command_that_is_refused_is_a_failure_with_its_line(dse: Dse, cases: Path) -> None:
@@ -126,7 +139,9 @@ def test_what_is_wrong_with_cases_is_said_before_the_first_begins(
     assert "--limit must be" in dse("bench", "proofs", "cases.toml", "--limit", "0").refused()
 
 
-@pytest.mark.parametrize("case", bench.read_cases(str(HARD)), ids=lambda case: case.name)
+@pytest.mark.parametrize(
+    "case", [*bench.read_cases(str(HARD)), *bench.read_cases(str(FIRST))], ids=lambda case: case.name
+)
 def test_the_committed_cases_name_options_and_files_that_there_are(case: bench.Case) -> None:
     name, *words = shlex.split(case.command)
     build().commands[name].make_context(name, [*words, "--time-limit", "1"])
