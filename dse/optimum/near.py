@@ -11,7 +11,6 @@ from dse.core.domains import prover_of
 from dse.core.listed import Listed, Wanted
 from dse.core.problem import AnyProblem
 from dse.core.proofs import Lister
-from dse.support.compilations import compiling
 from dse.support.errors import InputError
 
 
@@ -44,6 +43,8 @@ def with_near(
         known = (best,) if best else ()
         found = Listed(wanted, known, certificate.status != BOUNDED, bound, 0.0)
     else:
+        from dse.support.compilations import compiling
+
         clock = Clock(None if time_limit is None else max(time_limit - certificate.own_seconds, 0.0))
         with compiling(clock.pause):
             found = lister.list_best(best, wanted, clock)

@@ -48,6 +48,11 @@ def test_help_brings_nothing_that_a_command_needs() -> None:
     assert imported_by(statement).isdisjoint({*HEAVY, "numpy"} - {"typer", "rich"})
 
 
+def test_listing_brings_no_compiler() -> None:
+    statement = "from dse.cli import main; main(['list', 'networks'])"
+    assert imported_by(statement).isdisjoint({"numba", "torch", "sklearn", "skopt", "matplotlib", "pandas"})
+
+
 def test_evaluating_and_searching_bring_no_library_of_tables_or_of_other_searchers() -> None:
     evaluate = ["evaluate", *RESNET_ON_EDGE, "--mapping", "nvdla", "--json"]
     search = ["search", *RESNET_ON_EDGE, "--searcher", "random", "--budget", "20"]
