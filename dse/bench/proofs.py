@@ -199,6 +199,7 @@ def write(rows: Sequence[Row], limit: float, path: Path) -> None:
         "Each is a command in a process of its own. Nothing was kept, but of cases that are said to be kept; "
         f"no proof may take longer than {limit:g} s. CPU s are of the whole process, all threads together, "
         "with those that the command takes to start, with no time to prove anything. "
+        "Kernels are compiled before, but for those whose status says that they are in the figures. "
         "What was measured before is as the file of cases says."
     )
     heads = [*HEADS.values(), "command"]
