@@ -15,7 +15,9 @@ import pytest
 from dse import plugins
 from tests import ROOT
 
-EXAMPLES = sorted((ROOT / "examples").rglob("*.py"))
+SUITES = ROOT / "examples" / "suites"
+"""Examples of optimisers and loggers that call `dse`, and are no plug-ins of it."""
+EXAMPLES = sorted({*(ROOT / "examples").rglob("*.py")} - {*SUITES.glob("*.py")})
 PAGES = ("docs/searchers.md", "docs/cost-models.md")
 """Where it is said how to add a searcher and a cost model."""
 PUBLIC = {"dse", "dse.plugins", "dse.testing", "dse.searchers", "dse.cost_models", "dse.domains"}
@@ -41,6 +43,11 @@ def python_of(page: str) -> list[str]:
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
 def test_an_example_of_a_plug_in_imports_nothing_deeper(path: Path) -> None:
     assert set(modules_of_dse(path.read_text("utf-8"))) <= {"dse.plugins"}
+
+
+@pytest.mark.parametrize("path", sorted(SUITES.glob("*.py")), ids=lambda path: path.name)
+def test_an_example_of_a_suite_imports_nothing_deeper(path: Path) -> None:
+    assert set(modules_of_dse(path.read_text("utf-8"))) <= {"dse", "dse.search.callbacks"}
 
 
 @pytest.mark.parametrize("page", PAGES)
