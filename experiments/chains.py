@@ -162,6 +162,10 @@ def table(rows: Sequence[dict[str, str]]) -> str:
     """The gains of energy (and of latency) by network and size."""
     sizes = sorted({float(row["mib"]) for row in rows})
     lines = [
+        "Least energy layer by layer over that of chains, proven, and in brackets how many times less time",
+        "they take at their least; on `examples/systolic.toml` with a buffer of so many MiB; of transformers",
+        "without the vocabulary's product. By `python -m experiments.chains`.",
+        "",
         "| network | " + " | ".join(f"{size:g} MiB" for size in sizes) + " |",
         "|---" * (len(sizes) + 1) + "|",
     ]
