@@ -24,6 +24,8 @@ from dse.support.arrays import FloatArray
 BUDGETS = (5, 20, 50, 100, 200, 500)
 WORST = 12.0
 """Times the optimum: what is farther counts as this."""
+RANKED = 100
+"""Samples after which the nearest comes first; of shorter runs, the last budget before."""
 LEAST = 3
 """Fewer problems have no interval."""
 ROOT = Path(__file__).parents[2]
@@ -38,10 +40,15 @@ class Regret:
     low: float
     high: float
 
-    def __str__(self) -> str:
-        """As percentages."""
-        interval = "" if np.isnan(self.low) else f" [{100 * self.low:.1f}, {100 * self.high:.1f}]"
-        return f"{100 * self.mean:.1f}{interval}"
+    @property
+    def percent(self) -> str:
+        """The mean as a percentage."""
+        return f"{100 * self.mean:.1f}"
+
+    @property
+    def interval(self) -> str:
+        """The ends as percentages; a dash where there are none."""
+        return "-" if np.isnan(self.low) else f"[{100 * self.low:.1f}, {100 * self.high:.1f}]"
 
 
 @dataclass(frozen=True)
@@ -69,6 +76,11 @@ class Standing:
     def regrets(self) -> dict[int, Regret]:
         """By budget."""
         return {budget: _regret(ratios) for budget, ratios in self.ratios.items()}
+
+    @property
+    def ranked_at(self) -> int:
+        """The budget that it is ordered by."""
+        return max((budget for budget in self.regrets if budget <= RANKED), default=0)
 
 
 def _regret(ratios: FloatArray) -> Regret:
@@ -111,9 +123,7 @@ def _without_models(found: dict[tuple[str, str], list[Run]]) -> dict[tuple[str, 
 
 
 def _order(line: Standing) -> tuple[bool, float]:
-    """By the regret after 100 samples, or the last budget before."""
-    regrets = {budget: regret.mean for budget, regret in line.regrets.items() if budget <= 100}
-    return not regrets, regrets[max(regrets)] if regrets else 0.0
+    return not line.regrets, line.regrets[line.ranked_at].mean if line.regrets else 0.0
 
 
 def _line(searcher: str, source: str, runs: list[Run]) -> Standing:

@@ -138,7 +138,7 @@ def standing(
 
     Records of others are priced again, and refused by their names where they do not hold.
     """
-    from dse.suite.standing import BUDGETS
+    from dse.suite.standing import BUDGETS, RANKED
     from dse.suite.standing import standing as lines_of
     from dse.suite.suites import suite as load_suite
 
@@ -158,12 +158,14 @@ def standing(
         (
             *(getattr(line, key) for key in names[:-1]),
             round(line.seconds, 2),
-            *(str(line.regrets.get(budget, "-")) for budget in budgets),
+            *(line.regrets[budget].percent if budget in line.regrets else "-" for budget in budgets),
+            line.regrets[line.ranked_at].interval if line.regrets else "-",
         )
         for line in lines
     ]
     title = f"{suite.name} {suite.version}: regret in % of the optimum after so many samples"
-    output.print_table(output.make_console(), title, (*names[:-1], "CPU s", *map(str, budgets)), rows)
+    heads = (*names[:-1], "CPU s", *(str(budget) for budget in budgets), f"95 % after {RANKED}")
+    output.print_table(output.make_console(), title, heads, rows, figures=heads[-len(budgets) - 1 :])
 
 
 @command.command()
