@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Protocol, SupportsIndex
+from typing import Any, Protocol, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,10 +14,12 @@ from dse.core.evaluations import Criteria, Evaluations
 from dse.core.space import Space
 from dse.search.journal import SampleLog
 from dse.search.record import Record
-from dse.support.arrays import IntArray
+from dse.support.arrays import BoolArray, IntArray
 from dse.support.errors import InputError
 from dse.support.validation import whole_number
 
+MOST_FREE = 1000
+"""Points for each sample of the budget that cost nothing: of a searcher that asks for no others, more do."""
 SLICE_SECONDS = 0.2
 """A batch that takes longer to price is priced in slices, so that a search that dies loses little."""
 
@@ -79,7 +81,7 @@ class Evaluator:
     """
 
     __slots__ = (
-        "__at_once", "__best", "__budget", "__failure", "__journal", "__known", "__limits",
+        "__at_once", "__best", "__budget", "__failure", "__free", "__journal", "__known", "__limits",
         "__names", "__observers", "__problem", "__record", "__seconds",
     )  # fmt: skip
 
@@ -105,7 +107,7 @@ class Evaluator:
         self.__observers = tuple(observers)
         self.__failure: Exception | None = None
         self.__best = np.inf
-        self.__known = 0
+        self.__known = self.__free = 0
         if len(self.__record):
             raise ValueError(
                 f"an evaluator begins with an empty record, got one of {len(self.__record)} samples"
@@ -124,6 +126,11 @@ class Evaluator:
     def objective(self) -> str:
         """The name of what is minimised."""
         return self.__problem.objective
+
+    @property
+    def cost_model(self) -> str:
+        """The name of the cost model that prices the points; empty where the problem has none."""
+        return getattr(getattr(self.__problem, "model", None), "name", "")
 
     @property
     def budget(self) -> int:
@@ -166,6 +173,9 @@ class Evaluator:
         if not left:
             raise BudgetExhausted(f"all {self.__budget} samples are spent")
         asked = self.__checked(genes)
+        free = self.__misfits(asked)
+        if free is not None:
+            return self.__with_free(asked, free)
         allowed = asked[:left]
         try:
             evaluations = self.__draw(allowed)
@@ -189,6 +199,24 @@ class Evaluator:
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> str | tuple[object, ...]:
         raise TypeError("an evaluator cannot be pickled: its samples are counted in one place")
+
+    def __misfits(self, genes: IntArray) -> BoolArray | None:
+        """Which points are refused at no sample; None if none is, or if there were too many already."""
+        problem: Any = self.__problem
+        if not hasattr(problem, "free") or self.__free > MOST_FREE * self.__budget:
+            return None
+        found: BoolArray | None = problem.free(genes)
+        return found if found is not None and found.any() else None
+
+    def __with_free(self, genes: IntArray, free: BoolArray) -> Evaluations:
+        """The evaluations of a batch of which some points cost nothing, and are not recorded."""
+        self.__free += int(free.sum())
+        evaluations = self.__problem.price(genes[free])
+        places = np.flatnonzero(free)
+        if not free.all():
+            evaluations = evaluations.joined(self(genes[~free]))
+            places = np.concatenate([places, np.flatnonzero(~free)])
+        return evaluations.take(np.argsort(places, kind="stable"))
 
     def __draw(self, genes: IntArray) -> Evaluations:
         """The evaluations of a batch, drawn in as many slices as take SLICE_SECONDS each."""

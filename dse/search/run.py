@@ -193,7 +193,9 @@ class TimedProblem:
 
     def __init__(self, problem: AnyProblem, times: RunTimes) -> None:
         self.space, self.objective, self.criteria = problem.space, problem.objective, problem.criteria
-        self._problem, self._times = problem, times
+        self._problem, self._times, self.model = problem, times, problem.model
+        if hasattr(problem, "free"):
+            self.free = problem.free
 
     def price(self, genes: IntArray) -> Evaluations:
         start = time.process_time()

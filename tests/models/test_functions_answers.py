@@ -84,7 +84,7 @@ SAID = {"cycles": 5, "energy_nj": 1.0}
         (SAID | {"cycles": float("nan")}, "cycles must be a finite number above 0, got nan"),
         (SAID | {"energy_nj": -1}, "energy_nj must be a finite number above 0, got -1"),
         (SAID | {"energy_nj": "1"}, "energy_nj must be a finite number above 0, got '1'"),
-        ({"cycles": 5}, "it lacks energy_nj"),
+        ({"energy_nj": 5}, "it lacks cycles"),
     ],
 )
 def test_what_an_answer_says_is_used_or_is_the_reason_against_it(said: dict[str, Any], words: str) -> None:
@@ -111,7 +111,7 @@ WRONG: dict[str, Any] = {
     "too few answers": [good(1)] * 2,
     "too many answers": [good(1)] * 4,
     "other keys": {"cycle": [1, 2, 3]},
-    "a key missing": {"cycles": [1, 2, 3]},
+    "a key missing": {"energy_nj": [1, 2, 3]},
     "keys that are numbers": {1: [1, 2, 3]},
     "columns too short": good(2),
     "a column of two axes": good(3) | {"cycles": np.ones((3, 2))},

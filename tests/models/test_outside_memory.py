@@ -36,7 +36,9 @@ class Cached:
 
     def price(self) -> CostBatch:
         """The costs of the mappings, by a model that knows nothing but what is in the file."""
-        return cost_model(f'command(run="{self._run}", cache="{self.cache}")').evaluate(LAYER, EDGE, MAPPINGS)
+        return cost_model(f'command(run="{self._run}", cache="{self.cache}", misfits="asked")').evaluate(
+            LAYER, EDGE, MAPPINGS
+        )
 
     @property
     def asked(self) -> int:

@@ -16,7 +16,7 @@ from dse.core.figures import CostBatch, CostColumns
 from dse.core.layer import Layer
 from dse.domains.clustered.accelerator import Accelerator
 from dse.domains.clustered.mapping import Mapping, MappingBatch
-from dse.support.arrays import FloatArray, IntArray
+from dse.support.arrays import BoolArray, FloatArray, IntArray
 from dse.support.errors import InputError, shorten
 from dse.support.jit import share_out
 
@@ -146,6 +146,10 @@ class CostModel(AnyCostModel):
         """
         return costs.area
 
+    def free(self, layer: Layer, accelerator: Accelerator, mappings: MappingBatch) -> BoolArray | None:
+        """Which mappings are refused at no cost: a search is charged no sample for them. None: for all."""
+        return None
+
     def detail(self, layer: Layer, accelerator: Accelerator, mapping: Mapping) -> Detail | None:
         """What the figures of one mapping are made of; None if it is not valid, or nothing is known.
 
@@ -189,7 +193,13 @@ def adapted(model: object) -> CostModel:
     """The model itself, or one that prices by the object or the function; InputError if it is neither."""
     if isinstance(model, CostModel):
         return model
-    if inspect.isfunction(model) and "<" not in model.__qualname__:
+    if inspect.isfunction(model):
+        if "<" in model.__qualname__:
+            raise InputError(
+                f"cost_model {model.__qualname__} is a function made inside of another, or a lambda, which "
+                "no record and no other process can name: define it at a module's top, or give an object "
+                "with a name, a version and a method evaluate"
+            )
         priced: Any = cost_model(f"{model.__module__}:{model.__qualname__}")
         return priced
     return Adapted(model)

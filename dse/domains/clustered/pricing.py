@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from dse.core.cost_model import Detail
+from dse.core.cost_model import Detail, PricesNothing
 from dse.core.cost_models import DEFAULT_COST_MODEL, cost_model, cost_models
 from dse.core.evaluations import Criteria, Evaluations
 from dse.core.figures import BUFFERS, CostBatch
@@ -18,7 +18,7 @@ from dse.core.layer import Layer
 from dse.core.limits import read_limits, words_of
 from dse.core.objective import canonical_objective, objectives_under, parse_objectives
 from dse.core.problem import SharedMembers
-from dse.core.reasons import Reason
+from dse.core.reasons import FIRST_RULE, Reason
 from dse.domains.clustered.accelerator import Accelerator, figure_column
 from dse.domains.clustered.cost_model import CostModel, PriceRows, adapted
 from dse.domains.clustered.feasibility import FeasibilityRules
@@ -91,6 +91,13 @@ class PricedProblem(SharedMembers):
         """What the points in `genes`, int64 (n, genes) and inside the space, cost, and their losses."""
         return self._priced(self.space.decode(genes))
 
+    def free(self, genes: IntArray) -> BoolArray | None:
+        """Which points are refused at no cost (see `CostModel.free`); None where all are samples."""
+        found: BoolArray | None = self.model.free(
+            self.priced_layer, self.accelerator, self.space.decode(genes)
+        )
+        return found
+
     def evaluate(self, mappings: Mapping | MappingBatch) -> Evaluations:
         """What a mapping, or each of a batch, costs, whether or not it is in the space.
 
@@ -126,7 +133,11 @@ class PricedProblem(SharedMembers):
             return f"the mapping needs {area:.6g} of {self.area_budget:g} mm2"
         if reason is Reason.BEYOND_LIMIT:
             return self.use.why(batch, costs)
-        refused = "" if costs.valid[0] else model.refusal(self.priced_layer, self.accelerator, mapping)
+        refused = (
+            ""
+            if costs.valid[0] or reason >= FIRST_RULE
+            else model.refusal(self.priced_layer, self.accelerator, mapping)
+        )
         return refused or self.rules.explain(batch.rows[0], costs)
 
     def detail(self, mapping: Mapping) -> Detail | None:
@@ -139,6 +150,7 @@ class PricedProblem(SharedMembers):
     def judged(self, batch: MappingBatch, costs: CostBatch) -> Evaluations:
         """The losses of a batch that costs so much, and why some of it is not feasible."""
         rows, machines = batch.rows, batch.machines
+        self._refuse_unknown_energy(costs)
         if self._needs_area:
             costs = replace(costs, area=self.needed_area(batch, costs))
         losses, reasons = self.rules.judge(rows, costs, machines)
@@ -147,6 +159,21 @@ class PricedProblem(SharedMembers):
             losses[refused], reasons[refused] = np.inf, reason
         columns: list[Any] = [*costs.values(), losses, reasons, self._criteria_on(machines)]
         return Evaluations(*columns)
+
+    def _refuse_unknown_energy(self, costs: CostBatch) -> None:
+        """InputError where energies count, and what prices has said none."""
+        if not self.model.outside or "energy_nj" not in self._columns:
+            return
+        if (costs.valid & (costs.energy_nj == 0)).any():
+            raise PricesNothing(
+                f"cost model {self.model.spec} says no energy_nj, of which objective {self.objective!r} is "
+                "made: minimise latency, or have it say an energy"
+            )
+
+    @cached_property
+    def _columns(self) -> set[str]:
+        """The columns of costs that the objective is made of."""
+        return {each.column for one in parse_objectives(self.objective) for each in one.figures.values()}
 
     def _refused(self, batch: MappingBatch, costs: CostBatch) -> Iterator[tuple[Reason, BoolArray]]:
         """What breaks the area's budget, and what the limits."""

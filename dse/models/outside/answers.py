@@ -14,16 +14,20 @@ from dse.core.reasons import Reason
 from dse.support.errors import format_exception, one_line, shorten
 from dse.support.validation import INT64_MAX
 
-NEEDED = ("cycles", "energy_nj")
+NEEDED = ("cycles",)
 FIGURES = tuple(Figures.types())
-WHOLE = tuple(name for name, kind in Figures.types().items() if kind().dtype.kind == "i")
-AT_LEAST_0 = ("power", "area")
+WHOLE = (*(name for name, kind in Figures.types().items() if kind().dtype.kind == "i"), "repeats")
+AT_LEAST_0 = ("power", "area", "deviation")
 FILLED_IN = ("l1_size", "l2_size", "macs")
 """Figures that are filled in where nothing is said of them, as 0 says in a CostBatch."""
 MAX_LETTERS = 300
 """Of what is said for a refusal."""
 LABELS = ("status", "reason", "id")
 """Keys of an answer that are no figures."""
+COUNTERS = "counters"
+NOTES = (COUNTERS, "repeats", "deviation")
+"""What an answer may tell beside its figures: it is kept with them, and changes none."""
+MOST_COUNTERS = 100
 STATUSES = ("ok", "invalid")
 
 
@@ -44,15 +48,16 @@ class Refusal:
         return f"{self.reason.text}: {self.text}" if self.text else self.reason.text
 
 
-Answer = dict[str, float] | Refusal
-"""Figures by name (`cycles` and `energy_nj`, and what else was said), or why there are none."""
+Answer = dict[str, Any] | Refusal
+"""Figures by name (`cycles`, and what else was said) and perhaps notes, or why there are none."""
 
 
 def read_answer(said: object) -> Answer:
     """What was said, as an answer; what is neither figures nor a refusal is garbled.
 
-    Figures are a table as `dse evaluate --cases --json` prints it: cycles and energy_nj, and perhaps the
-    others; cycles are rounded up. None, a text, or `{"status": "invalid", "reason": ...}` is a refusal.
+    Figures are a table as `dse evaluate --cases --json` prints it: cycles, and perhaps the others; cycles are
+    rounded up. `counters` (a table of numbers), `repeats` and a `deviation` of the cycles may stand beside
+    them. None, a text, or `{"status": "invalid", "reason": ...}` is a refusal.
     """
     answer: Answer = _read(_answer, said)
     return answer
@@ -86,7 +91,7 @@ def _answer(said: object) -> Answer:
     if not isinstance(said, Mapping):
         return garbled(f"expected a table of figures, got {_what(said)}", fault="no table")
     for name in said:
-        if name not in LABELS and name not in FIGURES:
+        if name not in (*LABELS, *NOTES, *FIGURES):
             return _no_figure(name)
     status, reason = said.get("status", "ok"), said.get("reason")
     if status not in STATUSES:
@@ -95,11 +100,11 @@ def _answer(said: object) -> Answer:
         return _refused(str(reason or ""))
     if isinstance(reason, str) and reason:
         return garbled(f"it has a reason and no status 'invalid': {shorten(reason)}", fault="a reason alone")
-    figures = {}
+    figures: dict[str, Any] = {}
     for name, value in said.items():
         if name in LABELS:
             continue
-        figure = _figure(name, value)
+        figure = _counters(value) if name == COUNTERS else _figure(name, value)
         if isinstance(figure, Refusal):
             return figure
         figures[name] = figure
@@ -121,7 +126,7 @@ def _batch(said: Any, count: int) -> list[Answer] | Refusal:
         wanted = f"a list of {count} answers or a table of columns of length {count}"
         got = f"a list of {len(said)}" if isinstance(said, list | tuple) else _what(said)
         return garbled(f"expected {wanted}, got {got}", fault="no batch")
-    known = (*FIGURES, *LABELS, *(("valid",) if isinstance(said, CostBatch) else ()))
+    known = (*FIGURES, *LABELS, *NOTES, *(("valid",) if isinstance(said, CostBatch) else ()))
     odd = [name for name in columns if name not in known]
     if odd:
         return _no_figure(odd[0])
@@ -187,6 +192,20 @@ def _figure(name: str, value: Any) -> float | Refusal:
         wanted = "of at least 0" if name in AT_LEAST_0 else "above 0"
         return garbled(f"{name} must be a finite number {wanted}, got {shorten(value)}")
     return math.ceil(exact) if name in WHOLE else number
+
+
+def _counters(value: Any) -> dict[str, float] | Refusal:
+    """What the judge has counted itself, by name: any finite numbers."""
+    wanted = f"{COUNTERS} must be a table of at most {MOST_COUNTERS} numbers"
+    if not isinstance(value, Mapping) or len(value) > MOST_COUNTERS:
+        return garbled(f"{wanted}, got {_what(value)}", fault="no counters")
+    found = {}
+    for name, number in value.items():
+        usable = isinstance(number, int | float) and not isinstance(number, bool)
+        if not usable or not math.isfinite(number):
+            return garbled(f"{wanted}, got {shorten(number)} for {shorten(name)}", fault="no counters")
+        found[str(name)] = float(number)
+    return found
 
 
 def _what(said: object) -> str:

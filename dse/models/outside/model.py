@@ -11,15 +11,21 @@ from dse.core.cost_model import PricesNothing
 from dse.core.figures import CostBatch, Figures
 from dse.core.layer import Layer
 from dse.core.model_settings import ModelSettings
-from dse.domains.clustered.accelerator import Accelerator
+from dse.core.reasons import Reason
+from dse.domains.clustered.accelerator import Accelerator, figure_column
 from dse.domains.clustered.cost_model import CostModel, PriceRows, PriceSome, on_each_machine
 from dse.domains.clustered.mapping import Mapping, MappingBatch
-from dse.models.outside.answers import Answer, Refusal
+from dse.models.outside.answers import NOTES, Answer, Refusal
 from dse.models.outside.memory import Memory
-from dse.support.arrays import IntArray
+from dse.support.arrays import BoolArray, IntArray
 
-RULES = "rules 2"
-"""Part of the version of what users write: since 2 they may say fewer cycles than MACs take."""
+RULES = "rules 3"
+"""Part of the version of what users write: since 2 they may say fewer cycles than MACs take, and since 3 need
+not say an energy."""
+ASKED, CHARGED, FREE = "asked", "charged", "free"
+MISFITS = (ASKED, CHARGED, FREE)
+"""What becomes of a mapping whose tiles do not fit, by our own count: it is priced all the same, as where
+what prices counts buffers itself; or refused without asking, at the cost of a sample; or at none."""
 PATIENCE = 3
 """Mappings for which something may be wrong in the same way before that is not the mappings' fault."""
 
@@ -27,9 +33,9 @@ PATIENCE = 3
 class OutsideModel(CostModel):
     """Answers become figures. What an answer leaves out is filled in.
 
-    MACs are the layer's, the buffers needed are as `loopnest` counts them (two tiles of each tensor), power
-    and area are 0. A mapping that `loopnest` refuses (a tile of 0, a cluster larger than the array) is
-    refused for the same reason, without asking.
+    MACs are the layer's, the buffers needed are as `loopnest` counts them (two tiles of each tensor), power,
+    area, and an energy that is not said are 0. A mapping that `loopnest` refuses (a tile of 0, a cluster
+    larger than the array) is refused for the same reason, without asking.
     """
 
     outside = True
@@ -40,6 +46,8 @@ class OutsideModel(CostModel):
     """What was wrong until now, of one that has not answered yet."""
     cache: str = ""
     """The file that answers are kept in; none if empty."""
+    misfits: str = ASKED
+    """One of MISFITS."""
     settings: ModelSettings
     """All that it is made of, here and in another process."""
 
@@ -69,6 +77,8 @@ class OutsideModel(CostModel):
 
         def price(rows: IntArray) -> CostBatch:
             costs = ours(rows)
+            if self.misfits != ASKED:
+                costs = _without_misfits(costs, accelerator)
             asked = np.flatnonzero(costs.valid)
             keys = [rows[row].tobytes() for row in asked]
             known = memory.recall(keys)
@@ -82,6 +92,16 @@ class OutsideModel(CostModel):
             return _costs(costs, asked, [known[key] for key in keys])
 
         return price
+
+    def free(self, layer: Layer, accelerator: Accelerator, mappings: MappingBatch) -> BoolArray | None:
+        """See CostModel."""
+        if self.misfits != FREE:
+            return None
+        from dse.models.loopnest import LoopNest
+
+        machines, costs = mappings.machines, LoopNest().prepared(layer, accelerator)
+        ours = costs(mappings.rows, machines)
+        return ours.valid & ~_without_misfits(ours, accelerator, machines).valid
 
     def trust(self) -> None:
         """Take what goes wrong from now on for the mappings' fault."""
@@ -118,6 +138,23 @@ class OutsideModel(CostModel):
         return Memory(identity, self.cache)
 
 
+def _without_misfits(
+    costs: CostBatch, accelerator: Accelerator, machines: IntArray | None = None
+) -> CostBatch:
+    """Costs in which what does not fit into the buffers is refused, and has no figures but what it needs."""
+    columns = {name: column.copy() for name, column in costs.columns().items()}
+    own = np.array([accelerator.machine_row], dtype=np.int64)
+    machines = own if machines is None else machines
+    # The first that is too small is the reason, as where the rules find it.
+    for buffer, reason in (("l2_size", Reason.L2_TOO_SMALL), ("l1_size", Reason.L1_TOO_SMALL)):
+        beyond = costs.valid & (columns[buffer] > figure_column(machines, buffer))
+        columns["valid"][beyond], columns["reason"][beyond] = False, reason
+    refused = costs.valid & ~columns["valid"]
+    for name in ("cycles", "energy_nj", "power", "area", "macs"):
+        columns[name][refused] = 0
+    return CostBatch.of(columns)
+
+
 def _costs(ours: CostBatch, asked: IntArray, answers: list[Answer]) -> CostBatch:
     """Our costs of a batch, with the answers for the rows that were asked for in their place."""
     found = {name: column.copy() for name, column in ours.columns().items()}
@@ -128,6 +165,8 @@ def _costs(ours: CostBatch, asked: IntArray, answers: list[Answer]) -> CostBatch
         if isinstance(answer, Refusal):
             found["valid"][row], found["reason"][row] = False, answer.reason
             answer = dict.fromkeys(Figures.types(), 0)
-        for name, figure in answer.items():
-            found[name][row] = figure
+        else:
+            found["energy_nj"][row] = 0.0
+        for name in answer.keys() - {*NOTES}:
+            found[name][row] = answer[name]
     return CostBatch.of(found)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from dse.core.layer import Layer
 from dse.core.model_settings import ModelSettings
@@ -33,12 +33,16 @@ ONE, MANY = "mapping", "mappings"
 
 @dataclass(frozen=True)
 class FunctionSettings(ModelSettings):
-    """`function` is MODULE:NAME, the module looked for in the current directory too, or FILE.py:NAME."""
+    """`function` is MODULE:NAME, the module looked for in the current directory too, or FILE.py:NAME.
+
+    `misfits` says what becomes of a mapping that does not fit into the buffers (see MISFITS).
+    """
 
     label: ClassVar[str] = "settings of cost model 'python'"
     main: ClassVar[str] = "function"
 
     function: str
+    misfits: Literal["asked", "charged", "free"] = "asked"
 
     def beside(self, folder: Path) -> FunctionSettings:
         """The settings as seen from a file in `folder`: its function's file may lie there."""
@@ -51,9 +55,9 @@ class Python(OutsideModel):
     The function's third parameter is called `mapping` or `mappings`, and that says what it is given:
 
     - `mapping`, one `dse.Mapping`, as in `mapping.inner.tile["K"]`. It returns a table of figures,
-      `{"cycles": 1200, "energy_nj": 3.5}`: both are needed and above 0. It may have `power`, `area` (at
-      least 0), `l1_size`, `l2_size` and `macs` (above 0) too. A text, or None, refuses the mapping and says
-      why.
+      `{"cycles": 1200, "energy_nj": 3.5}`, above 0: without an energy there is no objective of energy. It
+      may have `power`, `area` (at least 0), `l1_size`, `l2_size` and `macs` (above 0) too. A text, or None,
+      refuses the mapping and says why.
     - `mappings`, a `dse.domains.clustered.mapping.MappingBatch` of n: `mappings[0]` is the first,
       `mappings.rows` an int64 array (n, 27), `mappings.named()["inner.tile.K"]` a column of it. It returns a
       list of n such answers, or a table of columns, each of n numbers, or a `dse.CostBatch`.
@@ -73,7 +77,7 @@ class Python(OutsideModel):
 
     def __init__(self, settings: FunctionSettings) -> None:
         """InputError if there is no such function, or its third parameter is called otherwise."""
-        self.settings = settings
+        self.settings, self.misfits = settings, settings.misfits
         self._batches = _takes_batches(settings.function, self._function.call)
         self.version = f"{self._function.source} {RULES}"
 
