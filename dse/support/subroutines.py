@@ -2,12 +2,11 @@
 
 Numba optimises every compiled function together with all that it calls, and emits machine code of it. So a
 function six calls below a kernel is optimised six times and more, and emitted as often, for nothing: it is
-linked into the kernel, which is optimised as a whole. A subroutine waits for that. It has no entry for
-Python: called from there it raises TypeError.
+linked into the kernel, which is optimised as a whole. A subroutine waits for that, as it was lowered: each is
+linked into a kernel once. It has no entry for Python: called from there it raises TypeError.
 
-This takes numba's documented door, a `pipeline_class`, and steps behind it: one lowering pass, one library.
-Beside it, flags are hashed and compared at once. Numba does so at every operator of a function, and looks at
-all options each time, which is a sixth of all compiling; its hash is of the options' names, the same for all.
+This takes numba's documented door, a `pipeline_class`, and steps behind it: one lowering pass, two libraries.
+What `dse.support.numba_speed` remembers makes numba's own steps shorter.
 """
 
 from __future__ import annotations
@@ -17,53 +16,68 @@ from typing import Any
 
 from numba import _dynfunc
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler, Flags
+from numba.core.compiler import Compiler
 from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.typed_passes import NativeLowering
-from numba.core.types import Function
+
+from dse.support import numba_speed
 
 REFUSES = ctypes.cast(ctypes.pythonapi.PyObject_GetAttr, ctypes.c_void_p).value
 """What stands for an entry from Python: a C function of two objects that raises TypeError for a tuple."""
 
-
-NAMES = hash(tuple(sorted(Flags.options)))
-
-
-def same_flags(flags: Flags, other: object) -> Any:
-    """Whether numba's flags are equal: those that are set mostly settle it."""
-    if not isinstance(other, Flags):
-        return NotImplemented
-    return flags is other or flags._values == other._values or flags.values() == other.values()
-
-
-Flags.__hash__ = lambda _: NAMES
-Flags.__eq__ = same_flags
-
-resolve = Function.get_call_type
-
-
-def remembered(builtin: Any, context: Any, args: Any, kws: Any) -> Any:
-    """What a call of one of numba's functions gives, by the types of its arguments: tried out once."""
-    found = vars(builtin).setdefault("_resolved", {})
-    asked = (args, tuple(kws.items()))
-    if asked not in found:
-        found[asked] = resolve(builtin, context, args, kws)
-    return found[asked]
-
-
-setattr(Function, "get_call_type", remembered)  # noqa: B010
+numba_speed.install()
 
 
 class SubroutineLibrary(JITCodeLibrary):  # type: ignore[misc]
-    """Code that waits for the kernel which it is linked into."""
+    """Code that waits for the kernels which it is linked into."""
 
-    def _optimize_final_module(self) -> None:
+    def _optimize_functions(self, ll_module: Any) -> None:
         """Leave it to the kernel."""
 
-    def _finalize_final_module(self) -> None:
-        """Emit no machine code."""
+    def finalize(self) -> None:
+        """Link nothing in, and emit no machine code."""
         self._finalize_dynamic_globals()
         self._finalized = True
+
+    def needed(self, found: dict[JITCodeLibrary, None]) -> None:
+        """Add to `found` this library and all those that are called from it."""
+        if self not in found:
+            found[self] = None
+            for library in self._linking_libraries:
+                if isinstance(library, SubroutineLibrary):
+                    library.needed(found)
+                else:
+                    found[library] = None
+
+
+class KernelLibrary(JITCodeLibrary):  # type: ignore[misc]
+    """A kernel's code, with that of all its subroutines."""
+
+    _linking_libraries: list[JITCodeLibrary]
+
+    def finalize(self) -> None:
+        """Numba's, once what subroutines call is here too: numba links what the kernel itself calls."""
+        found: dict[JITCodeLibrary, None] = {}
+        for library in self._linking_libraries:
+            if isinstance(library, SubroutineLibrary):
+                library.needed(found)
+            else:
+                found[library] = None
+        self._linking_libraries = list(found)
+        super().finalize()
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class KernelLowering(NativeLowering):  # type: ignore[misc]
+    """Numba's own lowering, into a library of a kernel."""
+
+    _name = "kernel_lowering"
+
+    def run_pass(self, state: Any) -> bool:
+        """Lower the function; `state` is numba's of one compilation."""
+        state.library = KernelLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.library.enable_object_caching()
+        return bool(super().run_pass(state))
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
@@ -87,15 +101,22 @@ class SubroutineLowering(NativeLowering):  # type: ignore[misc]
         return True
 
 
-class SubroutineCompiler(Compiler):  # type: ignore[misc]
-    """Numba's compiler with the lowering of subroutines."""
+class OneLowering(Compiler):  # type: ignore[misc]
+    """Numba's compiler with a lowering of ours."""
+
+    lowering: type[NativeLowering]
 
     def define_pipelines(self) -> list[PassManager]:
         """Numba's pipelines, one pass replaced."""
         found: list[PassManager] = super().define_pipelines()
         for pipeline in found:
             pipeline.passes = [
-                (SubroutineLowering if each is NativeLowering else each, text)
-                for each, text in pipeline.passes
+                (self.lowering if each is NativeLowering else each, text) for each, text in pipeline.passes
             ]
         return found
+
+
+class SubroutineCompiler(OneLowering):
+    """Numba's compiler with the lowering of subroutines."""
+
+    lowering = SubroutineLowering
