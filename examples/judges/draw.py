@@ -29,6 +29,7 @@ class Judge:
     figures: dict[str, Sequence[float]]
     fixed: str = ""
     products: bool = False
+    python: str = "python3"
 
 
 JUDGES = (
@@ -59,6 +60,19 @@ JUDGES = (
         },
         fixed='fixed = {"outer.parallel" = "K", "inner.parallel" = "K"}  # one core\n',
         products=True,
+    ),
+    Judge(
+        "scalesim",
+        (400_000, 2_000_000),
+        {
+            "num_pes": (16, 64, 144),
+            "l1_size": (2**30,),
+            "l2_size": (12288, 24576, 49152),
+            "noc_bandwidth": (64,),
+            "offchip_bandwidth": (4, 8, 16),
+            "noc_latency": (0,),
+        },
+        python="scale/bin/python",
     ),
 )
 
@@ -114,7 +128,7 @@ def campaign(judge: Judge) -> str:
         f'accelerator = "machines/{1 + (number - 1) % MACHINES}.toml"\nobjective = "latency"\n'
         for number in range(1, PROBLEMS + 1)
     ]
-    program = f"command(run='python3 examples/judges/{judge.name}/judge.py', timeout=300.0)"
+    program = f"command(run='{judge.python} examples/judges/{judge.name}/judge.py', timeout=300.0)"
     head = (
         "# Written by draw.py. To be run in the folder that has examples:\n"
         f"# dse run examples/judges/{judge.name}/campaign.toml --out {judge.name}-judge\n"

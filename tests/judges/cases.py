@@ -43,10 +43,16 @@ def needs(*programs: str) -> None:
             pytest.skip(f"{program} is not installed")
 
 
-def answers(folder: str, cases: Sequence[Case], *options: str, build: Path | None = None) -> list[Case]:
+def answers(
+    folder: str,
+    cases: Sequence[Case],
+    *options: str,
+    build: Path | None = None,
+    python: str = sys.executable,
+) -> list[Case]:
     """What the judge's program answers, line by line."""
     done = subprocess.run(
-        [sys.executable, str(JUDGES / folder / "judge.py"), *options],
+        [python, str(JUDGES / folder / "judge.py"), *options],
         input="".join(json.dumps({"id": number, **case}) + "\n" for number, case in enumerate(cases)),
         env=os.environ | ({"JUDGE_BUILD": str(build)} if build else {}),
         capture_output=True,
