@@ -136,10 +136,19 @@ def untiled(items: tuple[tuple[str, int], ...], folder: Path) -> bytes:
 def by_counts(program: Path, machine: Case) -> dict[str, Any]:
     """Instructions and misses of caches as large as the machine's L1 and L2, turned into cycles."""
     caches = {"I1": 32768, "D1": machine["l1_size"] * WORD, "LL": machine["l2_size"] * WORD}
-    command = ["valgrind", "--tool=cachegrind", "--cache-sim=yes", "--cachegrind-out-file=/dev/null"]
-    command += [f"--{name}={size},8,64" for name, size in caches.items()]
+    command = [shutil.which("valgrind") or "valgrind", "--tool=cachegrind", "--cache-sim=yes"]
+    command += [
+        "--cachegrind-out-file=/dev/null",
+        *(f"--{name}={size},8,64" for name, size in caches.items()),
+    ]
+    # No environment, and no path in its words: where the stack begins depends on their lengths.
     done = subprocess.run(
-        [*command, str(program), str(program.parent / "outputs")], check=True, capture_output=True, text=True
+        [*command, f"./{program.name}", "outputs"],
+        cwd=program.parent,
+        env={},
+        check=True,
+        capture_output=True,
+        text=True,
     )
     found = {
         name: int(number.replace(",", ""))
