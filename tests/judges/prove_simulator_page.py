@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from dse.campaign.reading import load_campaign
+from dse.cli.commands.run import find_layers
 from tests import ROOT
 from tests.judges.cases import needs
-from workloads import load_layers
 
 PAGE = (ROOT / "docs" / "simulator.md").read_text(encoding="utf-8")
 COMMANDS = [
@@ -54,5 +54,5 @@ def test_its_commands_run(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["rtl", "cpu", "scalesim"])
 def test_the_problems_of_a_judge_are_what_its_campaign_says(name: str) -> None:
-    campaign = load_campaign(str(ROOT / "examples" / "judges" / name / "campaign.toml"), load_layers)
+    campaign = load_campaign(str(ROOT / "examples" / "judges" / name / "campaign.toml"), find_layers)
     assert len(campaign.problems) == 8
