@@ -31,6 +31,7 @@ SEARCHERS: dict[str, str] = {
     "mast": "searchers.mast:MAST",
     "local": "searchers.local:Local",
     "gradient": "searchers.gradient:Gradient",
+    "calibrated": "searchers.calibrated:Calibrated",
     "team": "searchers.team:Team",
     "transfer": "searchers.transfer:Transfer",
 }

@@ -81,9 +81,11 @@ class Search:
         self._restricted_samples = 0
 
     def add_known(self, known: Known) -> None:
-        """Remember what was evaluated before: the first local search begins with it."""
+        """Remember what was evaluated before, or for others: the local search that is on learns from it."""
         if len(known.genes):
-            self._history.add(known.genes, known.evaluations)
+            rows = self._history.add(known.genes, known.evaluations)
+            if self._local_search and not self._local_search.restricted:
+                self._local_search.samples.join(rows, self._history.scores)
 
     def ask(self) -> Batch:
         """The next points to evaluate: what teams propose, or what another local search begins with."""

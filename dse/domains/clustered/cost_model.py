@@ -150,6 +150,13 @@ class CostModel(AnyCostModel):
         """Which mappings are refused at no cost: a search is charged no sample for them. None: for all."""
         return None
 
+    def counts(self, layer: Layer, accelerator: Accelerator, mappings: MappingBatch) -> dict[str, IntArray]:
+        """What the cycles of n mappings are made of, by name, (n,) each: words moved, steps, waiting.
+
+        Constants of a machine are fitted to them (`dse.domains.clustered.terms`); empty where nobody says.
+        """
+        return {}
+
     def detail(self, layer: Layer, accelerator: Accelerator, mapping: Mapping) -> Detail | None:
         """What the figures of one mapping are made of; None if it is not valid, or nothing is known.
 

@@ -22,7 +22,7 @@ from dse.domains.clustered.accelerator import MACHINE_FIGURES, Accelerator
 from dse.domains.clustered.cost_model import CaseExtras, CostModel, PriceRows, cost_columns, price_by_kernel
 from dse.domains.clustered.mapping import Mapping, MappingBatch
 from dse.models.loopnest.constants import Constants
-from dse.models.loopnest.counts import Counts
+from dse.models.loopnest.counts import MOVED, Counts
 from dse.models.loopnest.coverage import working_pes
 from dse.models.loopnest.params import machine_params, on_machines
 from dse.models.loopnest.records import COUNTED
@@ -133,6 +133,15 @@ class LoopNest(CostModel):
         costs = cost_columns(1)
         load_kernels(KERNEL).price_rows(*known, rows, (0, 1), details, costs)
         return Counts(*details[0].tolist()) if costs.valid[0] else None
+
+    def counts(self, layer: Layer, accelerator: Accelerator, mappings: MappingBatch) -> dict[str, IntArray]:
+        """See CostModel: all but the cycles themselves, and what buffers need."""
+        count = len(mappings.rows)
+        known = machine_params(layer, accelerator.of_widths(layer.bits), self.constants)
+        details, costs = np.zeros(count, COUNTED), cost_columns(count)
+        load_kernels(KERNEL).price_rows(*known, mappings.rows, (0, count), details, costs)
+        found = {name: details[name] for name in ("compute", "filling", "drain", "dram_wait", *MOVED)}
+        return {name: np.where(costs.valid, column, 0) for name, column in found.items()}
 
     def detail(self, layer: Layer, accelerator: Accelerator, mapping: Mapping) -> Detail | None:
         """Where the cycles, the energy and the words of one mapping go; None if it is not valid."""
