@@ -126,10 +126,12 @@ def _prove(
     from dse.optimum.codesign.capped import CappedBoxes
     from dse.optimum.codesign.proving import prover
     from dse.optimum.codesign.result import result_of
+    from dse.support.compilations import compiling
 
     refuse(work.layers, space)
     clock = Clock(time_limit)
-    with prover(workers, cache, proof_seconds(space, clock)) as prove:
+    # Kernels are compiled once after an installation: that is no proof's time.
+    with compiling(clock.pause), prover(workers, cache, proof_seconds(space, clock)) as prove:
         given: dict[str, Any] = {"times": work.times, "parts": work.parts}
         given |= {"hurried": time_limit is not None, "clock": clock}
         if caps:

@@ -143,6 +143,11 @@ class MachineBoxes:
         """What a bound has to be below to be of use: the engine knows the best value by it."""
         return self.value * (1 - EQUAL) if self.value < math.inf else math.inf
 
+    @property
+    def late(self) -> bool:
+        """Whether the time is limited, and half of it is over."""
+        return self.hurried and self.clock.left < self.clock.seconds
+
     def run(self) -> None:
         """Settle every box, or as many as there is time for."""
         search = Search(self, self.clock, observe=lambda search: self.observe(self._state(search)))
@@ -280,11 +285,12 @@ class MachineBoxes:
     def _may_close(self, one: Open) -> bool:
         """Whether a box is open, and proofs may close it: otherwise it is divided whatever they come to.
 
-        Where the time is limited they are made all the same, as they lift the bound of all that is open.
+        Late in a time that is limited they are made all the same, as they lift the bound of all that is open.
+        Before that they would put off the end: what is proven of a box that is divided rules out little.
         """
         if self._bound_of(one).corner.value >= self.target:
             return False
-        if one.single or self.hurried:
+        if one.single or self.late:
             return True
         structure = self.structures[one.root]
         return structure.reached(structure.each(structure.relaxed(one.box)), one.more) >= self.target

@@ -141,10 +141,12 @@ def _exact(
     observe: Callable[[int], None],
 ) -> MachineFront:
     """Every point of the front of latency and energy, and of area if it is named."""
+    from dse.support.compilations import compiling
+
     work = workload_of(network)
     refuse(work.layers, space)
     clock = Clock(time_limit)
-    with prover(workers, cache, proof_seconds(space, clock)) as prove:
+    with compiling(clock.pause), prover(workers, cache, proof_seconds(space, clock)) as prove:
         search = FrontBoxes(
             space,
             work.layers,

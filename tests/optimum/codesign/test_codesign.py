@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import dse
+from dse.core.clock import Clock
 from dse.core.domains import make_problem
 from dse.core.layer import Layer
 from dse.core.widths import Widths
@@ -23,7 +24,7 @@ from dse.optimum.codesign import together
 from dse.optimum.codesign.branch import MachineBoxes
 from dse.optimum.codesign.networks import network_objective
 from dse.optimum.codesign.proving import prover
-from dse.optimum.codesign.result import result_of
+from dse.optimum.codesign.result import Codesign, result_of
 from dse.optimum.verification import codesign as verification
 from dse.optimum.verification.codesign import verify_codesign
 from dse.support.errors import InputError
@@ -94,17 +95,29 @@ def test_the_chip_that_is_found_keeps_the_area_and_is_the_fastest(hardware: dict
     assert found.machines_excluded <= excluded < space.machines
 
 
-def test_of_boxes_that_are_divided_whatever_is_proven_nothing_is_proven_unless_time_is_limited() -> None:
+def test_of_boxes_that_are_divided_whatever_is_proven_nothing_is_proven_but_late_in_a_limited_time() -> None:
     hardware = {"num_pes": [4, 8], "l1_size": [16, 32, 64, 128], "l2_size": [256, 512, 1024, 2048]}
     space = chips(**hardware, constants={"l1_pj": "by size", "l2_pj": "by size"})
     layers = (Layer.fc(16, 24, repeats=2), Layer("CONV", 8, 4, 10, 10, 3, 3))
-    quick = dse.codesign(layers, space, "edp", cache=False)
-    steady = dse.codesign(layers, space, "edp", cache=False, time_limit=1000)
+    quick, early, late = (proven_at(second, layers, space) for second in (None, 400.0, 600.0))
     assert quick.best is not None
-    assert steady.best is not None
-    assert quick.status == steady.status == "optimal"
-    assert quick.best["value"] == pytest.approx(steady.best["value"], rel=1e-10)
-    assert quick.proofs < steady.proofs
+    for other in (early, late):
+        assert other.best is not None
+        assert quick.status == other.status == "optimal"
+        assert quick.best["value"] == pytest.approx(other.best["value"], rel=1e-10)
+    assert max(quick.proofs, early.proofs) < late.proofs
+
+
+def proven_at(second: float | None, layers: tuple[Layer, ...], space: HardwareSpace) -> Codesign:
+    """What is proven where it is that second of 1000, all the time; None: there is no limit."""
+    moments = chain([0.0], repeat(second or 0.0))
+    clock = Clock(None if second is None else 1000.0, lambda: next(moments))
+    with prover(1, False, lambda: None) as prove:
+        search = MachineBoxes(
+            space, layers, network_objective("edp"), prove, hurried=second is not None, clock=clock
+        )
+        search.run()
+    return result_of(search, "two layers")
 
 
 def random_box(space: HardwareSpace, rng: np.random.Generator) -> Box:
