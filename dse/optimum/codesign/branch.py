@@ -43,7 +43,7 @@ NOTHING: Any = object()
 AT_ONCE = 4
 """Boxes that are bounded together."""
 TRIED_MACHINES, DRAWN_MACHINES = 12, 2000
-"""Where the time is limited: machines that are tried first, of so many drawn: others break a limit."""
+"""Machines that are tried first, of so many drawn: others break a limit."""
 
 
 class Incumbent(NamedTuple):
@@ -117,7 +117,7 @@ class MachineBoxes:
     parts: Sequence[Part] = ()
     """The networks that the layers are of, where there are several."""
     hurried: bool = False
-    """Whether the time is limited: then machines and mappings that no proof found come first."""
+    """Whether the time is limited: see `late`."""
     boxes: int = 0
     interrupted: bool = False
     cpu_seconds: float = 0.0
@@ -153,11 +153,9 @@ class MachineBoxes:
         search = Search(self, self.clock, observe=lambda search: self.observe(self._state(search)))
         for number, root in enumerate(self.space.roots()):
             self.structures.append(self._structure(root))
-            bound = self.structures[number].roofline(root) if self.hurried else 0.0
-            self._left[Open(root, number, bound)] = None
-        if self.hurried:
-            self._draw()
-            search.loss = self.target
+            self._left[Open(root, number, self.structures[number].roofline(root))] = None
+        self._draw()
+        search.loss = self.target
         try:
             search.run()
         except OutOfTime:

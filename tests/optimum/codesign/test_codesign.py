@@ -213,7 +213,9 @@ def test_ctrl_c_ends_with_the_best_so_far(tmp_path: Path) -> None:
     def interrupt(state: Any) -> None:
         raise KeyboardInterrupt
 
-    found = dse.codesign(LAYERS, small(), "edp", cache=tmp_path, observe=interrupt)
+    sizes = {"l1_size": [16, 32, 64, 128], "l2_size": [256, 512, 1024, 2048]}
+    space = chips(num_pes=[4, 8], **sizes, constants={"l1_pj": "by size", "l2_pj": "by size"})
+    found = dse.codesign(LAYERS, space, "edp", cache=tmp_path, observe=interrupt)
     assert found.interrupted
     assert found.status == "bounded"
     assert found.best is not None
