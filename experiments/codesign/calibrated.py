@@ -262,8 +262,8 @@ def judge() -> None:
         "experiments.codesign.calibrated judge",
         "DOSA's 222 published mappings, priced by constants that were fitted to 1,567 others; the method was "
         f"fixed before, how equal prices count after. Cross-validation chose {read['used']}. "
-        "The median row is off by a factor. Pairs that a model prices equal are not among those that it orders. Intervals are of 95 %, "
-        "over layers.",
+        "The median row is off by a factor. A model orders no pairs that it prices equal. "
+        "Intervals are of 95 %, over layers.",
         table(
             [
                 "network",
