@@ -7,11 +7,11 @@ from scipy.optimize import nnls
 
 from dse.support.arrays import FloatArray
 
-MEMBERS = 16
+MEMBERS = 24
 SPARSE, USUAL, FACTOR = 0.4, 0.25, 0.3
 """Chance of a term to cost anything, the part of a usual mapping's figure that it then is on average, and the
 spread of what is left of the adviser's own figure, in log."""
-ERROR = 0.08
+ERROR = 0.05
 """Of what is measured, relative: what no sum of terms explains."""
 PULL = 0.4
 """How far weights may be from what was drawn, in parts of a usual mapping's figure."""

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 from pathlib import Path
 
+import numpy as np
+
+from dse.domains.clustered.accelerator import PRESETS
+from dse.domains.clustered.problem import Problem
 from tests import DATA
 from tests.workloads.onnx_cases import model, operator, written
+from workloads import load_layer
 
 COSTS = """
 def price(layer, accelerator, mapping):
@@ -35,4 +41,10 @@ def write_files(folder: Path) -> None:
     (folder / "space.toml").write_text(SPACE)
     with gzip.open(DATA / "golden.jsonl.gz", "rt") as golden:
         (folder / "cases.jsonl").write_text("".join(next(golden) for _ in range(20)))
+    problem = Problem(load_layer("resnet18:1"), PRESETS["edge"], cost_model="maestro")
+    genes = problem.space.sample(np.random.default_rng(0), 20)
+    mappings, cycles = problem.space.decode(genes), problem.price(genes).cycles
+    with (folder / "samples.csv").open("w", newline="") as file:
+        rows = [["resnet18:1", mappings[row].to_json(), cycles[row]] for row in np.flatnonzero(cycles)]
+        csv.writer(file).writerows([["layer", "mapping", "cycles"], *rows])
     written(folder / "model.onnx", model(operator("MatMul", "x w", "y"), x=[8, 16], w=[16, 4]))

@@ -1,0 +1,38 @@
+"""What a calibrated machine predicts against what was measured, beside what the machine's file predicted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dse.report.plots.canvas import UNTITLED, Grid, frame, log_axis, y_label
+from dse.report.plots.style import house_style
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from dse.analysis.calibration import Calibration
+
+_LINE, _BEFORE, _AFTER = "#222222", "#bbbbbb", "#4477aa"
+
+
+@house_style()
+def calibration_figure(found: Calibration, title: str, how: str) -> Figure:
+    """Cycles of each sample by a fit to others; on the line they are as measured."""
+    figure, (axes,) = Grid((0.3,), 3.4, above=UNTITLED).make(1, title, how)
+    frame(axes)
+    every = np.concatenate([found.measured, found.predicted, found.before])
+    low, high = float(every.min()) / 1.2, float(every.max()) * 1.2
+    axes.plot([low, high], [low, high], color=_LINE, linewidth=0.8)
+    for said, colour, label in (
+        (found.before, _BEFORE, "by the file, scaled"),
+        (found.predicted, _AFTER, "calibrated, without the sample"),
+    ):
+        axes.scatter(found.measured, said, 9, color=colour, linewidth=0, label=label)
+    log_axis(axes, "x", low, high)
+    log_axis(axes, "y", low, high)
+    axes.set_xlabel("cycles measured", labelpad=2)
+    y_label(axes, "cycles predicted")
+    axes.legend(loc="upper left", frameon=False, fontsize=7)
+    return figure
