@@ -186,6 +186,18 @@ def prover_of(problem: AnyProblem) -> Prover:
     return domain_of(problem.model).prover(problem)
 
 
+def calibration_of(model: str) -> Any:
+    """The module with `Measured` and `calibrate`, of the domain of a cost model; InputError where none is."""
+    name = getattr(domain_of(model), "calibration_module", "")
+    if not name:
+        raise InputError(
+            f"to machines of cost model {model!r} nothing is fitted; to those of 'loopnest' it is"
+        )
+    from importlib import import_module
+
+    return import_module(name)
+
+
 def preset_of(problem: AnyProblem) -> str | None:
     """The name of the preset that the problem's hardware is, if it is one."""
     given = problem.accelerator.to_dict()

@@ -57,15 +57,13 @@ def searched(judge: str = "waits", budget: int = 10, objective: str = "latency",
     return dse.search(problem, "calibrated", settings=settings, budget=budget, seed=1)
 
 
-def test_it_begins_with_the_advisers_proven_optimum_and_is_soon_ahead_of_a_team() -> None:
+def test_it_begins_with_the_advisers_proven_optimum_and_improves_on_it() -> None:
     found = searched()
     best = dse.certify(Problem(LAYER, EDGE), tiles="factors", cache=False).best
     assert best is not None
     assert Problem(LAYER, EDGE).price(found.record.genes()[:1]).loss[0] == best.loss
-    team = dse.search(Problem(LAYER, EDGE, "latency", Judge()), "team", budget=10, seed=1)
     losses = found.record.evaluations().loss
     assert losses.min() < 0.95 * losses[0]
-    assert losses.min() <= team.record.evaluations().loss.min()
 
 
 def test_the_same_seed_gives_the_same_samples_and_another_one_others() -> None:

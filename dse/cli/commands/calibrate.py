@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,10 +14,7 @@ from dse.cli import output
 from dse.cli.options import CostModelName, Json, chosen_model
 
 if TYPE_CHECKING:
-    from dse.analysis.calibration import Calibration, Measured
-    from dse.core.layer import Layer
-    from dse.domains.clustered.accelerator import Accelerator
-    from dse.domains.clustered.mapping import MappingBatch
+    from dse.core.problem import AnyProblem
 
 NAME = "calibration"
 COLUMNS = ("layer", "mapping", "cycles")
@@ -47,27 +43,28 @@ def command(
 
     Says of each figure the interval, and of the fit how far it is off samples that it has not seen.
     """
-    from dse.analysis.calibration import calibrate
+    from dse.core.domains import calibration_of, domain_of
     from dse.support.errors import InputError
     from dse.support.files import make_folder
 
     model = chosen_model(cost_model, None)
-    found: list[Measured] = []
-    machines: list[Accelerator] = [] if accelerator is None else [_machine(accelerator, model)]
+    kind = calibration_of(model)
+    found: list[Any] = []
+    machines = [] if accelerator is None else [domain_of(model).load_hardware(accelerator, model)]
     for place in samples:
         if Path(place).is_dir():
-            measured, machine = _of_folder(Path(place))
+            measured, machine = _of_folder(kind, Path(place), model)
             found.append(measured)
             machines += [machine] if accelerator is None else []
+        elif accelerator is None:
+            raise InputError("files of samples need --accelerator A, the machine as it is said to be")
         else:
-            found += _of_file(place)
-    if not machines:
-        raise InputError("files of samples need --accelerator A, the machine as it is said to be")
+            found += _of_file(kind, place, accelerator, model)
     if any(machine != machines[0] for machine in machines):
         raise InputError("these folders are of several machines; calibrate one, or name it by --accelerator")
     if out is not None:
         make_folder(out)
-    fitted = calibrate(machines[0], found, model)
+    fitted = kind.calibrate(machines[0], found, model)
     if out is not None:
         _write(fitted, out)
     if json:
@@ -76,25 +73,11 @@ def command(
         _show(fitted, out)
 
 
-def _machine(name: str, model: str) -> Accelerator:
-    from dse.core.domains import domain_of
-    from dse.domains.clustered.accelerator import Accelerator
-    from dse.support.errors import InputError
-
-    found: Any = domain_of(model).load_hardware(name, model)
-    if not isinstance(found, Accelerator):
-        raise InputError(f"cost model {model!r} prices no mappings of two levels")
-    return found
-
-
-def _of_folder(folder: Path) -> tuple[Measured, Accelerator]:
+def _of_folder(kind: Any, folder: Path, model: str) -> tuple[Any, Any]:
     """The feasible samples of a search that was kept, and the machine that they are for."""
     import numpy as np
 
-    from dse.core.domains import layer_of_identity
-    from dse.core.layer import Layer
-    from dse.domains.clustered.accelerator import Accelerator
-    from dse.domains.clustered.space.mapping_space import MappingSpace
+    from dse.core.domains import problem_from_identity
     from dse.search.api import RECORD
     from dse.search.record import read_parquet
     from dse.support.errors import InputError
@@ -102,45 +85,37 @@ def _of_folder(folder: Path) -> tuple[Measured, Accelerator]:
     if not (folder / RECORD).is_file():
         raise InputError(f"folder {str(folder)!r} has no {RECORD}: name one that `dse search --out` has made")
     record, about = read_parquet(folder / RECORD)
-    problem = about["identity"]["problem"]
-    said, machine = problem["space"], Accelerator.from_dict(problem["accelerator"])
-    if "tiles" not in said or "fixed" not in said:
-        raise InputError(f"folder {str(folder)!r} is of no mappings of two levels")
-    layer = Layer.from_dict(layer_of_identity(problem))
-    parts = {"parts": said["parts"]} if "parts" in said else {}
-    space = MappingSpace(layer, machine, said["tiles"], said["fixed"], **parts)
+    problem = problem_from_identity({**about["identity"]["problem"], "cost_model": model})
     evaluations = record.evaluations()
     good = np.flatnonzero((evaluations.reason == 0) & (evaluations.cycles > 0))
-    mappings = space.decode(record.genes()[good])
-    return _measured(folder.name, layer, mappings, evaluations.cycles[good]), machine
+    designs = problem.space.decode(record.genes()[good])
+    measured = kind.Measured.of(folder.name, problem.layer, designs, evaluations.cycles[good])
+    return measured, problem.accelerator
 
 
-def _of_file(path: str) -> Iterator[Measured]:
+def _of_file(kind: Any, path: str, accelerator: str, model: str) -> Iterator[Any]:
     """The samples in the rows of a file, layer by layer."""
-    from dse.core.layer import Layer
-    from dse.domains.clustered.mapping import Mapping, MappingBatch
-    from dse.support.errors import InputError, shorten
-    from workloads import load_layer
+    from dse.cli.networks import problem_asked
+    from dse.support import strict_json
+    from dse.support.errors import InputError
 
-    layers: dict[str, Layer] = {}
-    found: dict[str, list[tuple[Mapping, float]]] = {}
+    problems: dict[str, AnyProblem] = {}
+    found: dict[str, list[tuple[Any, float]]] = {}
     for number, row in _rows(path):
         where = f"{path} line {number}"
         missing = [name for name in COLUMNS if row.get(name) in (None, "")]
         if missing:
             raise InputError(f"{where} lacks {', '.join(missing)}; expected {', '.join(COLUMNS)}")
-        said, cycles = row["layer"], _cycles(row["cycles"], where)
-        name = said if isinstance(said, str) else json.dumps(said, sort_keys=True)
-        if name not in layers:
-            layers[name] = load_layer(said) if isinstance(said, str) else Layer.from_dict(said, where)
-        mapping = row["mapping"]
-        made = Mapping.from_json(mapping, where) if isinstance(mapping, str) else None
-        found.setdefault(name, []).append((made or Mapping.from_dict(mapping, where), cycles))
+        name, mapping, cycles = str(row["layer"]), row["mapping"], _cycles(row["cycles"], where)
+        if name not in problems:
+            problems[name] = problem_asked(name, accelerator, "latency", model)
+        data = strict_json.parse(mapping, where) if isinstance(mapping, str) else mapping
+        found.setdefault(name, []).append((problems[name].read_mapping(data, where), cycles))
     if not found:
-        raise InputError(f"{shorten(path)} has no samples")
+        raise InputError(f"{path} has no samples")
     for name, pairs in found.items():
-        mappings, measured = zip(*pairs, strict=True)
-        yield _measured(name, layers[name], MappingBatch.of(list(mappings)), measured)
+        designs, measured = zip(*pairs, strict=True)
+        yield kind.Measured.of(name, problems[name].layer, designs, measured)
 
 
 def _rows(path: str) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -170,15 +145,7 @@ def _cycles(said: object, where: str) -> float:
         raise InputError(f"{where}: cycles must be a number above 0, got {shorten(said)}") from None
 
 
-def _measured(name: str, layer: Layer, mappings: MappingBatch, cycles: Any) -> Measured:
-    import numpy as np
-
-    from dse.analysis.calibration import Measured
-
-    return Measured(name, layer, mappings, np.asarray(cycles, np.float64))
-
-
-def _error_line(found: Calibration) -> str:
+def _error_line(found: Any) -> str:
     before, rank = f"{found.error_before:.1%}", f"{found.rank_before:.2f}"
     return (
         f"error of samples that the fit has not seen {found.error_after:.1%} (as said, scaled: {before}), "
@@ -186,7 +153,7 @@ def _error_line(found: Calibration) -> str:
     )
 
 
-def _write(found: Calibration, folder: Path) -> None:
+def _write(found: Any, folder: Path) -> None:
     from dse.report.plots import Drawing, write_drawing
     from dse.report.plots.calibration import calibration_figure
     from dse.support.files import write_json, write_whole
@@ -205,7 +172,7 @@ def _write(found: Calibration, folder: Path) -> None:
     write_drawing(drawing, folder)
 
 
-def _show(found: Calibration, out: Path | None) -> None:
+def _show(found: Any, out: Path | None) -> None:
     console = output.make_console()
     rows = [
         (name, f"{each.said:g}", f"{each.fitted:.4g}", f"{each.low:.4g} to {each.high:.4g}")

@@ -37,6 +37,7 @@ class Clustered:
     }
     hardware_figures = ClusteredFigures()
     proof_seconds = None
+    calibration_module = "dse.domains.clustered.calibration"
     bench_hardware = ("edge",)
 
     def make_problem(

@@ -1,24 +1,35 @@
-"""What a calibrated machine predicts against what was measured, beside what the machine's file predicted."""
+"""What a fitted machine predicts against what was measured, beside what the machine's file predicted."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from dse.report.plots.canvas import UNTITLED, Grid, frame, log_axis, y_label
 from dse.report.plots.style import house_style
+from dse.support.arrays import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from dse.analysis.calibration import Calibration
+
+class Fitted(Protocol):
+    """Cycles of samples: as measured, by a fit to the others, and by the machine as it was said to be."""
+
+    @property
+    def measured(self) -> FloatArray: ...
+    @property
+    def predicted(self) -> FloatArray: ...
+    @property
+    def before(self) -> FloatArray: ...
+
 
 _LINE, _BEFORE, _AFTER = "#222222", "#bbbbbb", "#4477aa"
 
 
 @house_style()
-def calibration_figure(found: Calibration, title: str, how: str) -> Figure:
+def calibration_figure(found: Fitted, title: str, how: str) -> Figure:
     """Cycles of each sample by a fit to others; on the line they are as measured."""
     figure, (axes,) = Grid((0.3,), 3.4, above=UNTITLED).make(1, title, how)
     frame(axes)
@@ -27,7 +38,7 @@ def calibration_figure(found: Calibration, title: str, how: str) -> Figure:
     axes.plot([low, high], [low, high], color=_LINE, linewidth=0.8)
     for said, colour, label in (
         (found.before, _BEFORE, "by the file, scaled"),
-        (found.predicted, _AFTER, "calibrated, without the sample"),
+        (found.predicted, _AFTER, "fitted, without the sample"),
     ):
         axes.scatter(found.measured, said, 9, color=colour, linewidth=0, label=label)
     log_axis(axes, "x", low, high)

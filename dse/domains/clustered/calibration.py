@@ -18,7 +18,7 @@ from dse.core.cost_models import cost_model
 from dse.core.layer import Layer
 from dse.domains.clustered.accelerator import Accelerator
 from dse.domains.clustered.cost_model import CostModel
-from dse.domains.clustered.mapping import MappingBatch
+from dse.domains.clustered.mapping import Mapping, MappingBatch
 from dse.support.arrays import FloatArray, IntArray
 from dse.support.errors import InputError
 
@@ -43,6 +43,12 @@ class Measured:
     layer: Layer
     mappings: MappingBatch
     cycles: FloatArray
+
+    @classmethod
+    def of(cls, name: str, layer: Layer, designs: Sequence[Mapping] | MappingBatch, cycles: Any) -> Measured:
+        """Of mappings in a list, or as a space decodes them."""
+        mappings = designs if isinstance(designs, MappingBatch) else MappingBatch.of(list(designs))
+        return cls(name, layer, mappings, np.asarray(cycles, np.float64))
 
 
 @dataclass(frozen=True)
