@@ -17,7 +17,7 @@ from dse.domains.clustered.mapping import (
 )
 from dse.domains.clustered.problem import Problem
 from dse.models.loopnest.bound.dominance import count_undominated
-from dse.models.loopnest.params import as_integers, machine_params
+from dse.models.loopnest.params import machine_params
 from dse.support.arrays import BoolArray, IntArray
 from tests.optimum.any_cases import count, random_problem
 
@@ -68,7 +68,7 @@ def undominated(problem: Problem, row: IntArray, dim: int) -> BoolArray:
     cluster, size = int(row[CLUSTER]), layer.loops[DIMS[dim]]
     counts = np.zeros((size + 1, size + 1), np.int32)
     across, places = machine.num_pes // cluster if dim == outer else 1, cluster if dim == inner else 1
-    count_undominated(as_integers(known)[0], dim, across, places, counts)
+    count_undominated(known, dim, across, places, counts)
     found: BoolArray = np.diff(np.diff(counts, axis=0), axis=1) > 0
     return found
 

@@ -36,13 +36,6 @@ PROBLEM = record(("reason", INT), ("layer", LAYER), ("machine", MACHINE))
 # Energies of an access in pJ; what a MAC takes of its L1; the layer's MACs.
 ENERGIES = record(*floats("mac_pj l1_pj noc_pj l2_pj dram_pj l1_a_mac macs ghz leakage_mw area_mm2"))
 
-# A PROBLEM as a row of integers: where each of them stands, or the first of several.
-REASON, DEPTHWISE, SIZES = 0, 1, 2
-PITCHES, OVERLAPS, FIRST_REAL, END_REAL = 8, 10, 12, 14
-FILTER, LAYER_MACS = 16, 17
-OF_INPUT, OF_WEIGHTS, OF_OUTPUT, LINK_INPUT, LINK_WEIGHTS, LINK_OUTPUT = range(18, 24)
-PES, NOC, OFFCHIP, LATENCY, LANES = range(24, 29)
-
 LARGEST = 2**62
 """No count of a layer that is priced exceeds it."""
 
@@ -98,11 +91,6 @@ def on_machines(
     energies["area_mm2"] = constants.area_of(pes, lanes, l1_size, l2_size)
     energies["leakage_mw"] = energies["area_mm2"] * constants.leakage_mw_per_mm2
     return problems, energies
-
-
-def as_integers(problems: RecordArray) -> IntArray:
-    """Each PROBLEM as a row of integers, which the kernels of bounds take: (n, 29)."""
-    return problems.view(INT).reshape(len(problems), -1)
 
 
 def _axis(outputs: int, reads: Reads) -> tuple[int, int, int, int]:

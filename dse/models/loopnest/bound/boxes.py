@@ -48,6 +48,7 @@ from dse.domains.clustered.proof.choices import (
 from dse.domains.clustered.proof.descent import tie_breaks
 from dse.domains.clustered.proof.nests import nest_keys
 from dse.models.loopnest.bound.dividing import SMALL, SMALL_PERFECT, Cuts, divided
+from dse.models.loopnest.bound.figures import INTERVALS
 from dse.models.loopnest.bound.fitting import DOWN, LEAST, LOW, RANK, UP
 from dse.models.loopnest.bound.pairs import NONE, Pairs
 from dse.models.loopnest.bound.records import (
@@ -58,27 +59,11 @@ from dse.models.loopnest.bound.records import (
     energies_of,
     make_scratch,
 )
-from dse.models.loopnest.params import (
-    DEPTHWISE,
-    END_REAL,
-    FIRST_REAL,
-    LANES,
-    LAYER_MACS,
-    LINK_INPUT,
-    NOC,
-    OF_INPUT,
-    OFFCHIP,
-    OVERLAPS,
-    PES,
-    PITCHES,
-    SIZES,
-    as_integers,
-    machine_params,
-)
+from dse.models.loopnest.params import machine_params
 from dse.models.loopnest.totals import accesses_pj
 from dse.proof.contract import Bounded, Children, Found, Rounds
 from dse.proof.kept import pack_boxes, unpack_boxes
-from dse.support.arrays import FloatArray, IntArray
+from dse.support.arrays import FloatArray, IntArray, RecordArray
 from dse.support.jit import load_kernels
 from dse.support.numerics.losses import PLACE, loss_value
 
@@ -122,20 +107,24 @@ class LoopNestBoxes:
     def _scratch(self) -> Scratch:
         """This thread's."""
         if not hasattr(self._own, "scratch"):
-            self._own.scratch = make_scratch(self._params)
+            self._own.scratch = make_scratch(bool(self._problem.layer.depthwise))
         return cast("Scratch", self._own.scratch)
 
     @cached_property
-    def _params(self) -> IntArray:
+    def _problems(self) -> RecordArray:
+        """The PROBLEM, one of it."""
         problem, model = self.problem, cast("LoopNest", self.problem.model)
-        known, _ = machine_params(problem.layer, problem.accelerator, model.constants)
-        return cast("IntArray", as_integers(known)[0])
+        return machine_params(problem.layer, problem.accelerator, model.constants)[0]
+
+    @property
+    def _problem(self) -> Any:
+        return self._problems[0]
 
     @cached_property
     def _known(self) -> Known:
         problem, terms = self.problem, objective_named(self.problem.objective).rows(FIGURE_COLUMNS)
         return Known(
-            self._params,
+            self._problem,
             np.array(problem.use.room, dtype=np.int64),
             int(problem.use.most_steps),
             self._alike,
@@ -154,7 +143,8 @@ class LoopNestBoxes:
         """Whether a mapping costs the same with Y and X in each other's place, and is in the space."""
         if self.every:
             return False
-        figures = [self._params[at : at + 2] for at in (SIZES + 2, PITCHES, OVERLAPS, FIRST_REAL, END_REAL)]
+        of = self._problem.layer
+        figures = [of.sizes[2:], of.pitches, of.overlaps, of.first_real, of.end_real]
         return all(rows == columns for rows, columns in figures) and not any(
             gene.endswith((".Y", ".X", "order", "parallel")) for gene in self.problem.space.fixed
         )
@@ -165,7 +155,7 @@ class LoopNestBoxes:
         fixed = any("tile" in gene for gene in self.problem.space.fixed)
         if self.every or self._known.timed or self._known.perfect or fixed:
             return None
-        return Pairs(self._params, self._kernels.count_undominated)
+        return Pairs(self._problems, self._kernels.count_undominated)
 
     def _with_pairs(self, choices: IntArray) -> tuple[Known, IntArray]:
         """What is known, with counts of undominated pairs; where those of each box's dims begin: (n, 4)."""
@@ -208,11 +198,13 @@ class LoopNestBoxes:
         return Bounded(self._bound(boxes, to_beat))
 
     def _bound(self, boxes: IntArray, to_beat: float) -> FloatArray:
-        tiles = np.ascontiguousarray(boxes[:, :TILES]).reshape(-1, MAPPED, 4)
+        tiles = np.ascontiguousarray(boxes[:, :TILES])
         choices, losses = np.ascontiguousarray(boxes[:, TILES:]), np.empty(len(boxes))
         known, starts = self._with_pairs(choices)
-        self._kernels.bound_boxes(tiles, choices, starts, float(to_beat), known, self._scratch, losses)
-        boxes[:, :TILES] = tiles.reshape(-1, TILES)
+        self._kernels.bound_boxes(
+            tiles.view(INTERVALS), choices, starts, float(to_beat), known, self._scratch, losses
+        )
+        boxes[:, :TILES] = tiles
         return losses
 
     def divide(self, boxes: IntArray, bounds: FloatArray, to_beat: float) -> Children:
@@ -222,7 +214,7 @@ class LoopNestBoxes:
         cuts = Cuts(
             boxes[:, :TILES].reshape(-1, MAPPED, 4),
             self._spread(boxes, AT_OUTER, self.problem.accelerator.num_pes // boxes[:, AT_CLUSTER]),
-            known.params[SIZES : SIZES + MAPPED],
+            self._problem.layer.sizes,
             known.tiles,
             outer_first=0.0 if not known.timed else FEW_OUTERS if paid else np.inf,
             small=SMALL_PERFECT if known.perfect else SMALL,
@@ -254,7 +246,7 @@ class LoopNestBoxes:
         spans = outers * self._spread(boxes, AT_OUTER, self.problem.accelerator.num_pes // cluster)
         steps = inners * self._spread(boxes, AT_INNER, cluster)
         bits = 1 << np.arange(MAPPED)
-        moves = (self._params[SIZES : SIZES + MAPPED] > spans) @ bits, (outers > steps) @ bits
+        moves = (self._problem.layer.sizes > spans) @ bits, (outers > steps) @ bits
         # The orders of each box, by level.
         first, second = (self._known.orders[level][moves[level]] for level in range(2))
         counts = first[:, 0] * second[:, 0]
@@ -283,20 +275,20 @@ class LoopNestBoxes:
 
     def floor(self) -> float:
         """The loss of full use of all lanes and links, every word moved once; no mapping is looked at."""
-        known, params = self._known, self._params
-        sizes = params[SIZES : SIZES + MAPPED]
-        windows = sizes[2:] * params[PITCHES : PITCHES + 2] + params[OVERLAPS : OVERLAPS + 2]
-        real = params[END_REAL : END_REAL + 2] - params[FIRST_REAL : FIRST_REAL + 2]
-        outputs = sizes[1 if params[DEPTHWISE] else 0] * sizes[2] * sizes[3]
+        known, layer, machine = self._known, self._problem.layer, self._problem.machine
+        sizes = layer.sizes
+        windows = sizes[2:] * layer.pitches + layer.overlaps
+        real = layer.end_real - layer.first_real
+        outputs = sizes[1 if layer.depthwise else 0] * sizes[2] * sizes[3]
 
-        def moved(first: int, rows: IntArray) -> int:
-            inputs = params[first] * sizes[1] * rows.prod()
-            return int(inputs + params[first + 1] * sizes[0] * sizes[1] + params[first + 2] * outputs)
+        def moved(of: Any, rows: IntArray) -> int:
+            inputs = of.input * sizes[1] * rows.prod()
+            return int(inputs + of.weights * sizes[0] * sizes[1] + of.output * outputs)
 
-        words, link, dram = moved(OF_INPUT, windows), moved(LINK_INPUT, windows), moved(LINK_INPUT, real)
-        work = -(-int(params[LAYER_MACS]) // int(params[PES] * params[LANES]))
-        cycles = max(work, -(-words // int(params[NOC])), -(-link // int(params[OFFCHIP])))
-        macs = float(params[LAYER_MACS])
+        words, link, dram = moved(layer.of, windows), moved(layer.link, windows), moved(layer.link, real)
+        work = -(-int(layer.macs) // int(machine.pes * machine.lanes))
+        cycles = max(work, -(-words // int(machine.noc)), -(-link // int(machine.offchip)))
+        macs = float(layer.macs)
         energy = accesses_pj.py_func(known.energies, macs, words, words, dram) * 1e-3
         return float(loss_value(known.terms, (cycles / known.energies.hertz, energy)))
 

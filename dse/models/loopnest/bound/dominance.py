@@ -12,9 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dse.models.loopnest.bound.fitting import HIGH, LEAST, LOW, MOST
 from dse.models.loopnest.extents import measure
-from dse.models.loopnest.params import END_REAL, FIRST_REAL, OVERLAPS, PITCHES, SIZES
 from dse.models.loopnest.records import DIM
 from dse.models.loopnest.traffic import (
     INDICES,
@@ -38,9 +36,9 @@ KEPT = 6
 
 
 @subroutine
-def set_figures(figures, one, params, dim):
+def set_figures(figures, one, layer, dim):
     """Writes what is compared of a pair that has been measured."""
-    overlaps = params[OVERLAPS] + params[OVERLAPS + 1] > 0
+    overlaps = layer.overlaps[0] + layer.overlaps[1] > 0
     for place in range(4):
         kind = INDICES if dim <= C else WINDOWS
         of_inputs = dim != K
@@ -57,7 +55,7 @@ def set_figures(figures, one, params, dim):
             figures[at + 5], figures[at + 6], figures[at + 7] = -back, moved, returned
     figures[AT_DRAM] = figures[AT_DRAM + 1] = figures[AT_DRAM + 2] = 0
     if dim >= Y:
-        first, end = params[FIRST_REAL + dim - Y], params[END_REAL + dim - Y]
+        first, end = layer.first_real[dim - Y], layer.end_real[dim - Y]
         rows, stay, back = real_windows(one, first, end)
         figures[AT_DRAM], figures[AT_DRAM + 1], figures[AT_DRAM + 2] = rows, -stay, -back
 
@@ -77,14 +75,15 @@ def dominated(figures, kept, count):
 
 
 @kernel
-def count_undominated(params, dim, across, places, counts):
+def count_undominated(problems, dim, across, places, counts):
     """Fills `counts` (size + 1, size + 1): of outer tiles up to the row and inner ones up to the column, how
     many pairs are not dominated.
     """
-    size, one, figures = params[SIZES + dim], np.zeros(1, DIM)[0], np.zeros(FIGURES, np.int64)
+    layer, one, figures = problems[0].layer, np.zeros(1, DIM)[0], np.zeros(FIGURES, np.int64)
+    size = layer.sizes[dim]
     one.extent, one.clusters, one.places = size, across, places
-    one.pitch = params[PITCHES + dim - Y] if dim >= Y else 1
-    one.overlap = params[OVERLAPS + dim - Y] if dim >= Y else 0
+    one.pitch = layer.pitches[dim - Y] if dim >= Y else 1
+    one.overlap = layer.overlaps[dim - Y] if dim >= Y else 0
     by_inner, beside = np.zeros((size + 1, KEPT, FIGURES), np.int64), np.zeros((KEPT, FIGURES), np.int64)
     found, steps_of = np.zeros(size + 1, np.int64), np.zeros(size + 1, np.int64)
     counts[:] = 0
@@ -94,7 +93,7 @@ def count_undominated(params, dim, across, places, counts):
             one.tile, one.piece = tile, inner
             measure(one)
             add_up(one, dim)
-            set_figures(figures, one, params, dim)
+            set_figures(figures, one, layer, dim)
             if steps_of[inner] != one.steps:
                 steps_of[inner], found[inner] = one.steps, 0
             beaten = dominated(figures, by_inner[inner], min(found[inner], KEPT))
@@ -113,26 +112,27 @@ def count_undominated(params, dim, across, places, counts):
 
 
 @subroutine
-def within(counts, start, width, low, high, least, most):
-    """How many pairs are not dominated, of outer tiles from `low` to `high` and inner ones from `least`."""
-    above, below = start + high * width, start + (low - 1) * width
-    return counts[above + most] - counts[above + least - 1] - counts[below + most] + counts[below + least - 1]
+def count_pairs(counts, start, width, outer, inner):
+    """How many pairs are not dominated, of outer tiles and of inner ones from a first to a last."""
+    above, below = start + outer[1] * width, start + (outer[0] - 1) * width
+    first, last = inner[0] - 1, inner[1]
+    return counts[above + last] - counts[above + first] - counts[below + last] + counts[below + first]
 
 
 @subroutine
-def trim(box, dim, start, known):
+def drop_dominated(box, dim, start, known):
     """Takes tiles off an interval's ends that are in dominated pairs only; False if none are left."""
-    counts, width = known.counts, known.params[SIZES + dim] + 1
-    low, high, least, most = box[dim, LOW], box[dim, HIGH], box[dim, LEAST], box[dim, MOST]
-    if within(counts, start, width, low, high, least, most) == 0:
+    counts, width, one = known.counts, known.problem.layer.sizes[dim] + 1, box[dim]
+    low, high, least, most = one.low, one.high, one.least, one.most
+    if count_pairs(counts, start, width, (low, high), (least, most)) == 0:
         return False
-    while within(counts, start, width, low, low, least, most) == 0:
+    while count_pairs(counts, start, width, (low, low), (least, most)) == 0:
         low += 1
-    while within(counts, start, width, high, high, least, most) == 0:
+    while count_pairs(counts, start, width, (high, high), (least, most)) == 0:
         high -= 1
-    while within(counts, start, width, low, high, least, least) == 0:
+    while count_pairs(counts, start, width, (low, high), (least, least)) == 0:
         least += 1
-    while within(counts, start, width, low, high, most, most) == 0:
+    while count_pairs(counts, start, width, (low, high), (most, most)) == 0:
         most -= 1
-    box[dim, LOW], box[dim, HIGH], box[dim, LEAST], box[dim, MOST] = low, high, least, most
+    one.low, one.high, one.least, one.most = low, high, least, most
     return True

@@ -4,34 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from dse.models.loopnest.bound.interval import (
-    AGAIN,
-    ALIKE,
-    BEGIN_PIECES,
-    BEYOND,
-    CAN_MOVE,
-    FIRST_PIECES,
-    IF_MOVES,
-    MOVES,
-    NEEDS,
-    OUTER_STEPS,
-    PIECES,
-    ROWS,
-    STEPS,
-)
-from dse.models.loopnest.params import (
-    DEPTHWISE,
-    OF_INPUT,
-    OF_OUTPUT,
-    OF_WEIGHTS,
-    OVERLAPS,
-    PITCHES,
-    SIZES,
-)
+from dse.models.loopnest.bound.fitting import C, K, X, Y
 from dse.support.compiling import subroutine
 
-K, C, Y, X = range(4)
-TO_PES, AT_L2 = range(2)
 NOTHING = 4
 CASES = 4
 
@@ -43,83 +18,129 @@ def least_words(amount):
 
 
 @subroutine
-def often(once, some, every, again, in_some, in_every):
-    """How often words are moved: once; `some` times where a loop of theirs moves inside; `every` time."""
+def times_moved(once, some, every, again, moves):
+    """How often words are moved: once; `some` times where a loop of theirs moves inside; `every` time.
+
+    `moves` are the shares of the steps in which that is so.
+    """
+    in_some, in_every = moves
     return once + again * (in_some * max(0.0, some - once) + in_every * max(0.0, every - max(once, some)))
 
 
 @subroutine
-def bound_inner(params, scratch):
-    """Fills `cases` (4, 2) with the fewest words to and from PEs, and at L2; returns how many there are."""
-    dims, shares, cases = scratch.dims, scratch.shares, scratch.cases
-    depthwise, channels = params[DEPTHWISE] == 1, params[SIZES + C]
-    outputs = params[OF_OUTPUT] * params[SIZES + Y] * params[SIZES + X]
-    outputs *= channels if depthwise else params[SIZES + K]
-    filters = params[OF_WEIGHTS] * channels * params[SIZES + K]
-    in_channels = params[OF_INPUT] * channels
-    # Halos are kept along Y or along X, but for loops that move in some outer steps only.
-    rows_y, rows_x, all_y, all_x = dims[Y, ROWS], dims[X, ROWS], dims[Y, NEEDS], dims[X, NEEDS]
-    if shares[Y, ALIKE] == 1.0 and shares[X, ALIKE] == 1.0:
-        sliding = min(float(rows_y) * all_x, float(all_y) * rows_x) * in_channels
+def share_that_moves(dims, innermost):
+    """The least share of indices in outer steps where this loop is the innermost that moves; -1.0: it cannot.
+
+    NOTHING is the case that no loop moves for certain.
+    """
+    if innermost == NOTHING:
+        still = True
+        for dim in range(4):
+            still &= dims[dim].moves == 0.0
+        return 0.0 if still else -1.0
+    if innermost != Y:
+        return dims[innermost].if_moves if dims[innermost].can_move == 1 else -1.0
+    # Rows or columns, whichever moves less.
+    share = 2.0
+    for dim in range(Y, 4):
+        if dims[dim].can_move == 1:
+            share = min(share, dims[dim].if_moves)
+    return share if share < 2.0 else -1.0
+
+
+@subroutine
+def words_of_inputs(dims, layer):
+    """Inputs that pieces need: where neighbours share rows or columns, with none shared, and each once.
+
+    Halos are kept along Y or along X, but for loops that move in some outer steps only: there along both.
+    """
+    channels = layer.of.input * layer.sizes[C]
+    rows_y, rows_x, all_y, all_x = dims[Y].rows, dims[X].rows, dims[Y].needs, dims[X].needs
+    if dims[Y].uniform == 1.0 and dims[X].uniform == 1.0:
+        sliding = min(float(rows_y) * all_x, float(all_y) * rows_x) * channels
     else:
-        sliding = float(rows_y) * rows_x * in_channels
-    # The rows and columns that are used at all, each once.
-    distinct = 1.0 * in_channels
+        sliding = float(rows_y) * rows_x * channels
+    distinct = 1.0 * channels
     for dim in (Y, X):
-        distinct *= params[SIZES + dim] * params[PITCHES + dim - Y] + params[OVERLAPS + dim - Y]
-    whole = float(all_y) * all_x * in_channels
-    in_again = min(shares[C, AGAIN], min(shares[Y, AGAIN], shares[X, AGAIN]))
-    w_again = min(shares[K, AGAIN], shares[C, AGAIN])
-    in_moves = max(shares[C, MOVES], max(shares[Y, MOVES], shares[X, MOVES]))
-    w_moves = max(shares[K, MOVES], shares[C, MOVES])
-    out_moves = max(shares[K, MOVES], max(shares[Y, MOVES], shares[X, MOVES]))
+        distinct *= layer.sizes[dim] * layer.pitches[dim - Y] + layer.overlaps[dim - Y]
+    return sliding, float(all_y) * all_x * channels, distinct
+
+
+@subroutine
+def move_inputs(dims, inputs, innermost, share):
+    """Inputs to PEs and out of L2, at least: all of them again for every step of K that they stay through."""
+    sliding, whole, distinct = inputs
+    every = share if innermost != K else 0.0
+    words = sliding
+    if innermost == C:
+        words += share * dims[C].beyond * max(0.0, whole - sliding)
+    again = min(dims[C].again, min(dims[Y].again, dims[X].again))
+    moves = max(max(dims[C].moves, max(dims[Y].moves, dims[X].moves)), every), every
+    one = dims[K]
+    at_l2 = words * times_moved(1.0, float(one.outer_steps), float(one.steps), again, moves)
+    begin = float(one.begin_pieces)
+    to_pes = words * times_moved(begin, float(one.first_pieces), float(one.pieces), again, moves)
+    return max(to_pes, distinct * begin), max(at_l2, distinct)
+
+
+@subroutine
+def move_weights(dims, weights, innermost, share):
+    """Weights to PEs and out of L2, at least: again for each step of Y and X inside."""
+    every = share if innermost != Y else 0.0
+    again = min(dims[K].again, dims[C].again)
+    moves = max(max(dims[K].moves, dims[C].moves), every), every
+    rows, columns = dims[Y], dims[X]
+    at_l2 = weights * times_moved(
+        1.0,
+        float(rows.outer_steps) * columns.outer_steps,
+        float(rows.steps) * columns.steps,
+        again,
+        moves,
+    )
+    to_pes = weights * times_moved(
+        float(rows.begin_pieces) * columns.begin_pieces,
+        float(rows.first_pieces) * columns.first_pieces,
+        float(rows.pieces) * columns.pieces,
+        again,
+        moves,
+    )
+    return to_pes, at_l2
+
+
+@subroutine
+def move_outputs(dims, outputs, innermost, share):
+    """Outputs and sums that leave PEs, and that enter L2, at least: again for every step of C."""
+    every = share if innermost != C else 0.0
+    moves = max(max(dims[K].moves, max(dims[Y].moves, dims[X].moves)), every), every
+    one = dims[C]
+    up = outputs * times_moved(1.0, float(one.outer_steps), float(one.steps), 1.0, moves)
+    begin, first, pieces = float(one.begin_pieces), float(one.first_pieces), float(one.pieces)
+    return outputs * times_moved(begin, first, pieces, 1.0, moves), up
+
+
+@subroutine
+def bound_inner(layer, dims, cases):
+    """Fills `cases` with the fewest words to and from PEs, and at L2; returns how many there are.
+
+    Whatever the order, one of the loops that move is innermost: a tensor with that dim has its words anew as
+    it advances, as section 4 says, the others have theirs where a loop of theirs moves. No order has fewer.
+    """
+    depthwise, channels = layer.depthwise == 1, layer.sizes[C]
+    outputs = layer.of.output * layer.sizes[Y] * layer.sizes[X]
+    outputs *= channels if depthwise else layer.sizes[K]
+    weights = float(layer.of.weights * channels * layer.sizes[K])
+    inputs = words_of_inputs(dims, layer)
     number = 0
     for innermost in (K, C, Y, NOTHING):
-        if innermost == NOTHING:
-            can, share = max(in_moves, w_moves) == 0.0, 0.0
-        elif innermost == Y:
-            can, share = dims[Y, CAN_MOVE] == 1 or dims[X, CAN_MOVE] == 1, 1.0
-            for dim in (Y, X):
-                if dims[dim, CAN_MOVE] == 1:
-                    share = min(share, shares[dim, IF_MOVES])
-        else:
-            can, share = dims[innermost, CAN_MOVE] == 1, shares[innermost, IF_MOVES]
-        if not can:
+        share = share_that_moves(dims, innermost)
+        if share < 0.0:
             continue
-        # Inputs.
-        every = share if innermost != K else 0.0
-        words = sliding
-        if innermost == C:
-            words += share * shares[C, BEYOND] * max(0.0, whole - sliding)
-        moves = max(in_moves, every)
-        at_l2 = words * often(1, dims[K, OUTER_STEPS], dims[K, STEPS], in_again, moves, every)
-        to_pes = words * often(
-            dims[K, BEGIN_PIECES], dims[K, FIRST_PIECES], dims[K, PIECES], in_again, moves, every
-        )
-        at_l2, to_pes = max(at_l2, distinct), max(to_pes, distinct * dims[K, BEGIN_PIECES])
-        # Weights.
-        every = share if innermost != Y else 0.0
-        moves = max(w_moves, every)
-        at_l2 += filters * often(
-            1,
-            float(dims[Y, OUTER_STEPS]) * dims[X, OUTER_STEPS],
-            float(dims[Y, STEPS]) * dims[X, STEPS],
-            w_again, moves, every,
-        )  # fmt: skip
-        to_pes += filters * often(
-            float(dims[Y, BEGIN_PIECES]) * dims[X, BEGIN_PIECES],
-            float(dims[Y, FIRST_PIECES]) * dims[X, FIRST_PIECES],
-            float(dims[Y, PIECES]) * dims[X, PIECES],
-            w_again, moves, every,
-        )  # fmt: skip
-        # Outputs.
+        in_pes, in_l2 = move_inputs(dims, inputs, innermost, share)
+        w_pes, w_l2 = move_weights(dims, weights, innermost, share)
         up = pes_up = float(outputs)
         if not depthwise:
-            every = share if innermost != C else 0.0
-            moves = max(out_moves, every)
-            up *= often(1, dims[C, OUTER_STEPS], dims[C, STEPS], 1.0, moves, every)
-            pes_up *= often(dims[C, BEGIN_PIECES], dims[C, FIRST_PIECES], dims[C, PIECES], 1.0, moves, every)
-        cases[number, TO_PES] = least_words(to_pes + pes_up + up - outputs)
-        cases[number, AT_L2] = least_words(at_l2 + 2 * up - outputs)
+            pes_up, up = move_outputs(dims, up, innermost, share)
+        cases[number].to_pes = least_words(in_pes + w_pes + pes_up + up - outputs)
+        cases[number].at_l2 = least_words(in_l2 + w_l2 + 2 * up - outputs)
         number += 1
     return number

@@ -6,25 +6,8 @@ tiles of the box that have the fewest steps, the fewest pieces or the smallest f
 
 from __future__ import annotations
 
-from dse.models.loopnest.bound.fitting import HIGH, LEAST, LOW, MOST
-from dse.models.loopnest.params import OVERLAPS, PITCHES, SIZES
 from dse.models.loopnest.traffic import Y
 from dse.support.compiling import subroutine
-
-# Outer steps; indices of the first and of the last one; inner steps of all outer ones; PEs at work in all
-# steps, in the first inner step of each outer one, and in the very first step.
-OUTER_STEPS, SPAN, LAST_SPAN, STEPS, PIECES, FIRST_PIECES, BEGIN_PIECES = range(7)
-# Indices that the busiest PE goes through; input rows (or indices) that all pieces need, those that they need
-# if neighbours share, those of the first step; indices of the first step; whether the inner loop can move;
-# the least inner tile; SERIAL of the last outer step.
-SERIAL, NEEDS, ROWS, FIRST_WINDOW, FIRST, CAN_MOVE, PIECE, LAST_SERIAL = range(7, 15)
-COLUMNS = 15
-# Shares. MOVES: of the indices, those in outer steps whose inner loop has several steps for certain;
-# IF_MOVES: the same if it has several in some outer step; AGAIN: of what a tensor needs along the dim, what
-# has to be loaded again each time that a loop goes back; BEYOND: what is not in the loop's first step;
-# ALIKE: 1 where the inner loop moves in all outer steps or in none.
-MOVES, IF_MOVES, AGAIN, BEYOND, ALIKE = range(5)
-SHARES = 5
 
 
 @subroutine
@@ -46,93 +29,112 @@ def busiest(extent, least, most, places):
 
 
 @subroutine
-def measure_box(box, dim, clusters, places, params, scratch):
-    """Fills the columns and the shares of a dim; `clusters` and `places` are 1 where it is not parallel."""
-    dims, shares = scratch.dims, scratch.shares
-    size, pitch, overlap = params[SIZES + dim], 1, 0
+def measure_dim(tiles, dim, clusters, places, layer, found):
+    """Fills `found` for a dim's tiles; `clusters` and `places` are 1 where it is not parallel."""
+    size, pitch, overlap = layer.sizes[dim], 1, 0
     if dim >= Y:
-        pitch, overlap = params[PITCHES + dim - Y], params[OVERLAPS + dim - Y]
-    low, high, least, most = box[dim, LOW], box[dim, HIGH], box[dim, LEAST], box[dim, MOST]
-    steps, most_steps = quotient(size, high * clusters), quotient(size, low * clusters)
-    span = min(low * clusters, size)
-    tiles, most_tiles = quotient(size, high), quotient(size, low)
-    one = steps == most_steps
-    point = low == high
+        pitch, overlap = layer.pitches[dim - Y], layer.overlaps[dim - Y]
+    steps = quotient(size, tiles.high * clusters), quotient(size, tiles.low * clusters)
+    found.outer_steps = steps[0]
+    last = set_steps(tiles, size, clusters, places, steps, found)
+    set_pieces(tiles, size, clusters, places, found)
+    found.first_window = found.first * pitch + found.begin_pieces * overlap
+    set_rows(tiles, size, places, pitch, overlap, found)
+    set_shares(tiles, size, clusters, places, (*steps, last), found)
+
+
+@subroutine
+def set_steps(tiles, size, clusters, places, steps, found):
+    """Fills what a dim's steps cover; returns the first cluster's extent in the last outer one.
+
+    Outer steps are fewest with the largest tiles, `steps` the fewest and the most. What is not the same for
+    all tiles counts as the least that it can be, an index.
+    """
+    low, high, least, most = tiles.low, tiles.high, tiles.least, tiles.most
+    fewest, decided = steps[0], steps[0] == steps[1]
     # What the first clusters go through in all outer steps.
     extents = size
     if clusters > 1:
         extents = max(quotient(size, clusters), low)
-        if one:
-            of_low = (steps - 1) * low + min(low, size - (steps - 1) * low * clusters)
-            of_high = (steps - 1) * high + min(high, size - (steps - 1) * high * clusters)
+        if decided:
+            of_low = (fewest - 1) * low + min(low, size - (fewest - 1) * low * clusters)
+            of_high = (fewest - 1) * high + min(high, size - (fewest - 1) * high * clusters)
             extents = max(extents, min(of_low, of_high))
-    # The first cluster's extent in the last outer step.
     last = 1
-    if steps == 1 and one:
+    if fewest == 1 and decided:
         last = low
-    elif one:
-        last = max(1, min(low, size - (steps - 1) * high * clusters))
+    elif decided:
+        last = max(1, min(low, size - (fewest - 1) * high * clusters))
+    found.span, found.last_span = min(low * clusters, size), 1
+    if decided:
+        found.last_span = size if fewest == 1 else max(1, size - (fewest - 1) * high * clusters)
     together = most * places
-    dims[dim, OUTER_STEPS], dims[dim, SPAN] = steps, span
-    dims[dim, LAST_SPAN] = 1
-    if one:
-        dims[dim, LAST_SPAN] = size if steps == 1 else max(1, size - (steps - 1) * high * clusters)
-    inner = quotient(low, together)
-    inner_last = quotient(last, together)
-    found = max(steps, quotient(extents, together))
-    found = max(found, (steps - 1) * inner + inner_last)
-    dims[dim, STEPS] = found
-    in_tile = quotient(low, most)
-    pieces = max(quotient(size, most), (tiles - 1) * in_tile + 1)
-    dims[dim, PIECES] = pieces
-    at_start = min(places, in_tile)
-    dims[dim, FIRST_PIECES] = (tiles - 1) * at_start + 1
-    begin = min(clusters, tiles)
-    full = tiles > clusters or (tiles == 1 and most_tiles == 1)
-    if full:
-        dims[dim, BEGIN_PIECES] = begin * at_start
-        dims[dim, FIRST] = begin * min(least * places, low)
-    else:
-        dims[dim, BEGIN_PIECES] = (begin - 1) * at_start + 1
-        # The last of the clusters has what the others leave.
-        rest = min(size - (tiles - 1) * high, low) if tiles == most_tiles else 1
-        dims[dim, FIRST] = (begin - 1) * min(least * places, low) + max(1, min(least * places, rest))
-    dims[dim, FIRST_WINDOW] = dims[dim, FIRST] * pitch + dims[dim, BEGIN_PIECES] * overlap
-    if places == 1 and point:
-        dims[dim, SERIAL] = extents
-    elif point:
-        dims[dim, SERIAL] = (steps - 1) * busiest(low, least, most, places) + busiest(
-            last, least, most, places
-        )
+    inner, inner_last = quotient(low, together), quotient(last, together)
+    found.steps = max(max(fewest, quotient(extents, together)), (fewest - 1) * inner + inner_last)
+    in_last = busiest(last, least, most, places)
+    found.last_serial = in_last
+    if low == high:
+        in_others = (fewest - 1) * busiest(low, least, most, places)
+        found.serial = extents if places == 1 else in_others + in_last
     else:
         serial = max(extents if places == 1 else quotient(extents, places), 1)
-        dims[dim, SERIAL] = max(serial, (steps - 1) * busiest(low, least, most, places) + 1)
-    dims[dim, PIECE], dims[dim, LAST_SERIAL] = least, busiest(last, least, most, places)
-    # Rows or columns.
-    needs = size * pitch + pieces * overlap
-    advance = max(0, overlap - (places - 1) * least * pitch)
-    most_first = most_tiles * min(places, quotient(high, least))
-    rows = size * pitch + max(0, pieces - most_first) * (overlap - advance)
-    dims[dim, NEEDS], dims[dim, ROWS] = needs, rows
-    # How the inner loop moves.
-    most_inner = quotient(high, least * places)
-    dims[dim, CAN_MOVE] = int(most_inner > 1)
+        found.serial = max(serial, (fewest - 1) * busiest(low, least, most, places) + 1)
+    return last
+
+
+@subroutine
+def set_pieces(tiles, size, clusters, places, found):
+    """Fills at how many PEs a dim is at work: over all steps, as outer ones begin, and at the very start."""
+    low, high, least, most = tiles.low, tiles.high, tiles.least, tiles.most
+    fewest, most_tiles, in_tile = quotient(size, high), quotient(size, low), quotient(low, most)
+    found.pieces = max(quotient(size, most), (fewest - 1) * in_tile + 1)
+    at_start, begin = min(places, in_tile), min(clusters, fewest)
+    found.first_pieces = (fewest - 1) * at_start + 1
+    if fewest > clusters or (fewest == 1 and most_tiles == 1):
+        found.begin_pieces = begin * at_start
+        found.first = begin * min(least * places, low)
+    else:
+        found.begin_pieces = (begin - 1) * at_start + 1
+        # The last of the clusters has what the others leave.
+        rest = min(size - (fewest - 1) * high, low) if fewest == most_tiles else 1
+        found.first = (begin - 1) * min(least * places, low) + max(1, min(least * places, rest))
+
+
+@subroutine
+def set_rows(tiles, size, places, pitch, overlap, found):
+    """Fills the input rows (columns, or indices) that pieces need: each its own, or shared by neighbours.
+
+    A PE keeps what its next inner step needs again, at most `overlap` less what the others go on by.
+    """
+    found.needs = size * pitch + found.pieces * overlap
+    advance = max(0, overlap - (places - 1) * tiles.least * pitch)
+    most_first = quotient(size, tiles.low) * min(places, quotient(tiles.high, tiles.least))
+    found.rows = size * pitch + max(0, found.pieces - most_first) * (overlap - advance)
+
+
+@subroutine
+def set_shares(tiles, size, clusters, places, steps, found):
+    """Fills how the inner loop moves; `steps` are the fewest and the most, and the last one's extent."""
+    low, high, together = tiles.low, tiles.high, tiles.most * places
+    fewest, most_steps, last = steps
+    inner, most_inner = quotient(low, together), quotient(high, tiles.least * places)
+    found.can_move = int(most_inner > 1)
     share = 1.0
     if most_steps > 1:
-        some = max(steps, 2)
+        some = max(fewest, 2)
         share = max((size - high * clusters) / size, (some - 1) / some)
         # The first cluster has a whole tile in the last outer step too.
-        if clusters > 1 and one and size - (steps - 1) * high * clusters >= high:
+        if clusters > 1 and fewest == most_steps and size - (fewest - 1) * high * clusters >= high:
             share = 1.0
-    shares[dim, IF_MOVES] = share if most_inner > 1 else 0.0
-    always = inner_last > 1
-    shares[dim, MOVES] = 0.0
+    found.if_moves = share if most_inner > 1 else 0.0
+    always = quotient(last, together) > 1
+    found.moves = 0.0
     if inner > 1:
-        shares[dim, MOVES] = 1.0 if always else share
-    shares[dim, ALIKE] = 1.0 if always or most_inner == 1 or most_steps == 1 else 0.0
-    shares[dim, BEYOND] = max(0.0, 1.0 - together / low)
-    counts = (steps, most_steps, inner, most_inner)
-    shares[dim, AGAIN] = loaded_again(size, box[dim], clusters, places, counts)
+        found.moves = 1.0 if always else share
+    found.uniform = 1.0 if always or most_inner == 1 or most_steps == 1 else 0.0
+    found.beyond = max(0.0, 1.0 - together / low)
+    counts = (fewest, most_steps, inner, most_inner)
+    found.again = loaded_again(size, tiles, clusters, places, counts)
 
 
 @subroutine
@@ -142,16 +144,15 @@ def loaded_again(size, tiles, clusters, places, counts):
     A PE that has nothing to do in the second of two steps still has what it had in the first. `tiles` are
     those of the dim, `counts` its fewest and most outer steps, and its fewest and most inner ones.
     """
-    low, high, most = tiles[LOW], tiles[HIGH], tiles[MOST]
+    low, high, most = tiles.low, tiles.high, tiles.most
     steps, most_steps, inner, most_inner = counts
     share = 1.0
     if clusters > 1 and size > low:
         # The last cluster may have one inner step where others have more.
-        tiles = quotient(size, high)
-        rest = high - 1
-        if tiles == quotient(size, low):
-            rest = min(rest, size - (tiles - 1) * low)
-        share = max(0.0, 1.0 - max(rest, 0) / size) if tiles > 1 else 0.0
+        fewest, rest = quotient(size, high), high - 1
+        if fewest == quotient(size, low):
+            rest = min(rest, size - (fewest - 1) * low)
+        share = max(0.0, 1.0 - max(rest, 0) / size) if fewest > 1 else 0.0
     if places > 1 and most_inner > 1 and inner <= 2:
         further = max(1, quotient(low, most) - places)
         share *= (2 * further - 1) / (places + further - 1)

@@ -14,7 +14,7 @@ __all__ = ["bound_boxes", "count_undominated"]
 def bound_boxes(boxes, choices, starts, to_beat, known, scratch, losses):
     """Writes a loss that no mapping of each box is below; inf where none is feasible.
 
-    `boxes` (n, 4, 4) are made smaller where tiles cannot be of use; `choices` (n, 3) are cluster sizes and
+    `boxes` (n, 4) are made smaller where tiles cannot be of use; `choices` (n, 3) are cluster sizes and
     parallel dims, `starts` (n, 4) where tables of undominated pairs begin, or -1. Bounds below `to_beat` are
     worked out further.
     """
@@ -22,7 +22,7 @@ def bound_boxes(boxes, choices, starts, to_beat, known, scratch, losses):
         for column in range(3):
             if index == 0 or choices[index, column] != choices[index - 1, column]:
                 # What outer steps move is that of other parallel dims.
-                scratch.outer[0] = 0
+                scratch.linked[0].lows[0] = 0
         box, choice = boxes[index], choices[index]
         loss = bound_box(box, choice, starts[index], known, scratch)
         if loss < to_beat:

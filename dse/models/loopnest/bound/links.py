@@ -12,32 +12,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dse.models.loopnest.bound.fitting import HIGH, LEAST, LOW, MOST
-from dse.models.loopnest.bound.interval import OUTER_STEPS, busiest, quotient
+from dse.models.loopnest.bound.figures import NEED
+from dse.models.loopnest.bound.fitting import C, K, Y
+from dse.models.loopnest.bound.interval import busiest, quotient
 from dse.models.loopnest.outer import time_outside
-from dse.models.loopnest.params import (
-    DEPTHWISE,
-    FILTER,
-    LANES,
-    NOC,
-    OF_INPUT,
-    OF_OUTPUT,
-    OF_WEIGHTS,
-    OVERLAPS,
-    PES,
-    PITCHES,
-    PROBLEM,
-    SIZES,
-)
 from dse.models.loopnest.records import WORK
 from dse.models.loopnest.timing import cycles_of
 from dse.support.arrays import IntArray, RecordArray
 from dse.support.compiling import subroutine
 
-K, C, Y = range(3)
-# Of a dim in an outer step: rows, columns or indices that it needs, and those that its first inner step needs
-# at most; the same of indices alone, as outputs have them.
-WHOLE, AT_FIRST, INDICES, INDICES_AT_FIRST = range(4)
+NOTHING_FOLLOWS = -1
+"""In place of the outer dims that move."""
 
 
 class Links(NamedTuple):
@@ -45,27 +30,27 @@ class Links(NamedTuple):
 
     work: RecordArray
     extents: IntArray
-    needs: IntArray
+    needs: RecordArray
 
 
 def link_arrays() -> Links:
     """Zeros: what L1s need and keep stays so, and nothing crosses the NoC."""
-    return Links(np.zeros(1, WORK), np.zeros((4, 2), np.int64), np.zeros((4, 2, 4), np.int64))
+    return Links(np.zeros(1, WORK), np.zeros((4, 2), np.int64), np.zeros((4, 2), NEED))
 
 
 @subroutine
-def span_decided(box, dim, choice, params):
+def span_decided(box, dim, choice, problem):
     """Whether the outer steps of a dim are the same for all tiles of a box: of one tile, or one step."""
-    across = params[PES] // choice[0] if dim == choice[1] else 1
-    return box[dim, LOW] == box[dim, HIGH] or box[dim, LOW] * across >= params[SIZES + dim]
+    across = problem.machine.pes // choice[0] if dim == choice[1] else 1
+    return box[dim].low == box[dim].high or box[dim].low * across >= problem.layer.sizes[dim]
 
 
 @subroutine
-def link_decided(box, choice, params):
+def link_decided(box, choice, problem):
     """Whether all tiles of a box have the same outer steps."""
     decided = True
     for dim in range(4):
-        decided &= span_decided(box, dim, choice, params)
+        decided &= span_decided(box, dim, choice, problem)
     return decided
 
 
@@ -75,49 +60,49 @@ def steady_cycles(box, choice, known, scratch):
 
     Of them, those of the last outer step are returned apart.
     """
-    params, dims = known.params, scratch.dims
+    problem, machine, dims = known.problem, known.problem.machine, scratch.dims
+    layer = problem.layer
     work, extents, needs = scratch.links.work[0], scratch.links.extents, scratch.links.needs
-    clusters = params[PES] // choice[0]
+    clusters = machine.pes // choice[0]
     moving = 0
     for dim in range(4):
-        moving |= int(dims[dim, OUTER_STEPS] > 1) << dim
-        one, size, tile, steps = work.dims[dim], params[SIZES + dim], box[dim, LOW], dims[dim, OUTER_STEPS]
+        moving |= int(dims[dim].outer_steps > 1) << dim
+        one, size, tile, steps = work.dims[dim], layer.sizes[dim], box[dim].low, dims[dim].outer_steps
         span = tile * (clusters if dim == choice[1] else 1)
         last = size - (steps - 1) * span
         one.steps, one.uniform = steps, int(last == span)
         one.span, one.last_span = span if steps > 1 else last, last
-        one.pitch = params[PITCHES + dim - Y] if dim >= Y else 1
-        one.overlap = params[OVERLAPS + dim - Y] if dim >= Y else 0
+        one.pitch = layer.pitches[dim - Y] if dim >= Y else 1
+        one.overlap = layer.overlaps[dim - Y] if dim >= Y else 0
         places = choice[0] if dim == choice[2] else 1
-        extents[dim, 0] = busiest(tile, box[dim, LEAST], box[dim, MOST], places)
-        extents[dim, 1] = busiest(min(tile, last), box[dim, LEAST], box[dim, MOST], places)
+        extents[dim, 0] = busiest(tile, box[dim].least, box[dim].most, places)
+        extents[dim, 1] = busiest(min(tile, last), box[dim].least, box[dim].most, places)
         set_needs(one, needs[dim], span // tile, places, box[dim])
     for kinds in range(16):
-        macs = params[FILTER]
+        macs = layer.taps
         for dim in range(4):
             macs *= extents[dim, kinds >> dim & 1]
-        compute = cycles_of(macs, params[LANES])
-        held, sums_again = words_inside(needs, kinds, moving, params)
+        compute = cycles_of(macs, machine.lanes)
+        held, sums_again = words_inside(needs, kinds, moving, layer)
         time = work.times[kinds]
-        time.at_start = max(compute * params[NOC], held)
-        time.further = max(compute * params[NOC], held + sums_again)
+        time.at_start = max(compute * machine.noc, held)
+        time.further = max(compute * machine.noc, held + sums_again)
         time.compute, time.known = compute, 1
     # Nothing follows on the very last step.
     time = work.times[15]
-    held, sums_again = words_inside(needs, 15, -1, params)
-    if dims[C, OUTER_STEPS] > 1:
+    held, sums_again = words_inside(needs, np.int64(15), np.int64(NOTHING_FOLLOWS), layer)
+    if dims[C].outer_steps > 1:
         held += sums_again
-    at_last = cycles_of(max(time.compute * params[NOC], held), params[NOC])
-    with_more = time.at_start if dims[C, OUTER_STEPS] == 1 else time.further
+    at_last = cycles_of(max(time.compute * machine.noc, held), machine.noc)
+    with_more = time.at_start if dims[C].outer_steps == 1 else time.further
     least = 2**62
-    problem = params.view(PROBLEM)[0]
     choices = known.orders[0, moving]
     for number in range(choices[0]):
         for dim in range(4):
             work.orders[0, dim] = known.order_table[choices[1 + number], dim]
         time_outside(work, problem)
         least = min(least, work.totals.steady)
-    return least + at_last - cycles_of(with_more, params[NOC]), at_last
+    return least + at_last - cycles_of(with_more, machine.noc), at_last
 
 
 @subroutine
@@ -127,19 +112,19 @@ def set_needs(one, needs, across, places, tiles):
     `tiles` are the dim's of the box: in each cluster that has something to do, an inner step has no more than
     `places` of the largest inner tiles.
     """
-    most = places * tiles[MOST]
+    most = places * tiles.most
     for kind in range(2):
         length = one.last_span if kind == 1 else one.span
-        working = min(across, quotient(length, tiles[LOW]))
-        first = (working - 1) * min(most, tiles[HIGH]) + min(most, length - (working - 1) * tiles[LOW])
+        working = min(across, quotient(length, tiles.low))
+        first = (working - 1) * min(most, tiles.high) + min(most, length - (working - 1) * tiles.low)
         first = min(first, length)
-        needs[kind, WHOLE] = length * one.pitch + one.overlap
-        needs[kind, AT_FIRST] = first * one.pitch + one.overlap * across * places
-        needs[kind, INDICES], needs[kind, INDICES_AT_FIRST] = length, first
+        needs[kind].whole = length * one.pitch + one.overlap
+        needs[kind].at_first = first * one.pitch + one.overlap * across * places
+        needs[kind].indices, needs[kind].indices_at_first = length, first
 
 
 @subroutine
-def words_inside(needs, kinds, moving, params):
+def words_inside(needs, kinds, moving, layer):
     """Words over the NoC in the inner steps of an outer step after the first, and as the outer loop advances.
 
     At least: what the step needs in all, each word once, less the most that its first inner step may have;
@@ -150,27 +135,27 @@ def words_inside(needs, kinds, moving, params):
     """
     words = 0
     for tensor in range(2):
-        whole = at_first = next_first = params[OF_WEIGHTS] if tensor == 0 else params[OF_INPUT]
+        whole = at_first = next_first = layer.of.weights if tensor == 0 else layer.of.input
         others = moving
         for dim in range(4):
             # Inputs, 1, have all dims but K, weights, 0, have K and C.
             if (tensor == 0 and dim <= C) or (tensor == 1 and dim != K):
                 need = needs[dim, kinds >> dim & 1]
-                whole *= need[WHOLE]
-                at_first *= need[AT_FIRST]
-                next_first *= needs[dim, 1, AT_FIRST]
-                if dim < Y or params[OVERLAPS + dim - Y] == 0:
+                whole *= need.whole
+                at_first *= need.at_first
+                next_first *= needs[dim, 1].at_first
+                if dim < Y or layer.overlaps[dim - Y] == 0:
                     others &= ~(1 << dim)
         if others != 0:
             next_first = 0
         words += max(0, whole - at_first + next_first)
-    whole = at_first = params[OF_OUTPUT]
+    whole = at_first = layer.of.output
     others = moving
     for dim in range(4):
-        if dim != C or params[DEPTHWISE] == 1:
+        if dim != C or layer.depthwise == 1:
             need = needs[dim, kinds >> dim & 1]
-            whole *= need[INDICES]
-            at_first *= need[INDICES_AT_FIRST]
+            whole *= need.indices
+            at_first *= need.indices_at_first
             others &= ~(1 << dim)
-    sums = 0 if params[DEPTHWISE] == 1 else max(0, whole - at_first)
+    sums = 0 if layer.depthwise == 1 else max(0, whole - at_first)
     return words + (whole if others == 0 else max(0, whole - at_first)), sums

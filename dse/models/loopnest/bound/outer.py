@@ -2,21 +2,9 @@
 
 from __future__ import annotations
 
-from dse.models.loopnest.bound.interval import OUTER_STEPS, SPAN
-from dse.models.loopnest.params import (
-    DEPTHWISE,
-    END_REAL,
-    FIRST_REAL,
-    LINK_INPUT,
-    LINK_OUTPUT,
-    LINK_WEIGHTS,
-    OVERLAPS,
-    PITCHES,
-    SIZES,
-)
+from dse.models.loopnest.bound.fitting import C, K, X, Y
 from dse.support.compiling import subroutine
 
-K, C, Y, X = range(4)
 REAL, PADDED = range(2)
 
 
@@ -38,60 +26,63 @@ def lost_to_padding(size, pitch, overlap, first, end):
 
 
 @subroutine
-def set_fills(dims, params, fills):
-    """Fills `fills` (2, 4, 3): by dim, of the inputs that are real and of all, what all outer steps need,
-    what stays as the loop advances, and as it goes back.
+def set_fills(dims, layer, fills):
+    """Fills `fills` (2, 4): by dim, of the inputs that are real and of all, what all outer steps need, what
+    stays as the loop advances, and as it goes back.
     """
     for kind in range(2):
-        steps = dims[K, OUTER_STEPS]
-        fills[kind, K, 0], fills[kind, K, 1], fills[kind, K, 2] = steps, steps - 1, 1
-        size = params[SIZES + C]
-        fills[kind, C, 0], fills[kind, C, 1] = size, 0
-        fills[kind, C, 2] = size if dims[C, OUTER_STEPS] == 1 else 0
+        one, steps = fills[kind, K], dims[K].outer_steps
+        one.everything, one.advance, one.back = steps, steps - 1, 1
+        one, size = fills[kind, C], layer.sizes[C]
+        one.everything, one.advance = size, 0
+        one.back = size if dims[C].outer_steps == 1 else 0
         for dim in range(Y, 4):
             axis = dim - Y
-            size, pitch, overlap = params[SIZES + dim], params[PITCHES + axis], params[OVERLAPS + axis]
-            first, end = params[FIRST_REAL + axis], params[END_REAL + axis]
-            steps, span = dims[dim, OUTER_STEPS], dims[dim, SPAN]
+            size, pitch, overlap = layer.sizes[dim], layer.pitches[axis], layer.overlaps[axis]
+            first, end = layer.first_real[axis], layer.end_real[axis]
+            steps, span = dims[dim].outer_steps, dims[dim].span
+            rows, lost = size * pitch + overlap, 0
             if kind == REAL:
-                rows, lost = end - first, 0
+                rows = end - first
                 if steps > 1:
                     lost = lost_to_padding(size, pitch, overlap, first, end)
-            else:
-                rows, lost = size * pitch + overlap, 0
             stay = max(0, (steps - 1) * overlap - lost)
             back = rows
             if steps > 1:
                 back = min(rows, max(0, overlap - (steps - 2) * span * pitch))
-            fills[kind, dim, 0], fills[kind, dim, 1], fills[kind, dim, 2] = rows + stay, stay, back
+            one = fills[kind, dim]
+            one.everything, one.advance, one.back = rows + stay, stay, back
 
 
 @subroutine
-def new_inputs(fills, kind, order):
-    """Inputs that enter L2 in an outer order."""
+def new_inputs(fills, order):
+    """Inputs that enter L2 in an outer order (section 3)."""
     everything, stay, inside = 1, 0, 1
     for level in range(3, -1, -1):
-        dim = order[level]
-        stay = fills[kind, dim, 1] * inside + fills[kind, dim, 0] * stay
-        inside *= fills[kind, dim, 2]
-        everything *= fills[kind, dim, 0]
+        one = fills[order[level]]
+        stay = one.advance * inside + one.everything * stay
+        inside *= one.back
+        everything *= one.everything
     return everything - stay
 
 
 @subroutine
 def bound_outer(known, scratch):
-    """The fewest words of DRAM and the fewest of its link, over the outer orders that differ."""
-    params, dims, fills = known.params, scratch.dims, scratch.fills
+    """The fewest words of DRAM and the fewest of its link, over the outer orders that differ.
+
+    With the fewest steps of each dim and all that may stay, none of its orders brings fewer words; weights
+    come again for each step of Y and X outside of theirs, and sums go and come for each step of C.
+    """
+    layer, dims, fills = known.problem.layer, scratch.dims, scratch.fills
     moving = 0
     for dim in range(4):
-        moving |= int(dims[dim, OUTER_STEPS] > 1) << dim
+        moving |= int(dims[dim].outer_steps > 1) << dim
     choices = known.orders[0, moving]
-    depthwise = params[DEPTHWISE] == 1
-    channels = params[SIZES + C]
-    filters = params[LINK_WEIGHTS] * channels * params[SIZES + K]
-    outputs = params[LINK_OUTPUT] * params[SIZES + Y] * params[SIZES + X]
-    outputs *= channels if depthwise else params[SIZES + K]
-    set_fills(dims, params, fills)
+    depthwise = layer.depthwise == 1
+    filters = layer.link.weights * layer.sizes[C] * layer.sizes[K]
+    outputs = layer.link.output * layer.sizes[Y] * layer.sizes[X]
+    outputs *= layer.sizes[C] if depthwise else layer.sizes[K]
+    set_fills(dims, layer, fills)
     least_dram = least_link = 2**62
     for number in range(choices[0]):
         order = known.order_table[choices[1 + number]]
@@ -99,7 +90,7 @@ def bound_outer(known, scratch):
         for_weights = for_outputs = False
         for level in range(3, -1, -1):
             dim = order[level]
-            steps = dims[dim, OUTER_STEPS]
+            steps = dims[dim].outer_steps
             if steps == 1:
                 continue
             if dim >= Y and for_weights:
@@ -109,6 +100,6 @@ def bound_outer(known, scratch):
             for_weights |= dim <= C
             for_outputs |= dim != C or depthwise
         both = weights + 2 * up - outputs
-        least_dram = min(least_dram, both + params[LINK_INPUT] * new_inputs(fills, REAL, order))
-        least_link = min(least_link, both + params[LINK_INPUT] * new_inputs(fills, PADDED, order))
+        least_dram = min(least_dram, both + layer.link.input * new_inputs(fills[REAL], order))
+        least_link = min(least_link, both + layer.link.input * new_inputs(fills[PADDED], order))
     return least_dram, least_link

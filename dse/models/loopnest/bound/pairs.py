@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dse.models.loopnest.params import SIZES
-from dse.support.arrays import CountArray, IntArray
+from dse.support.arrays import CountArray, IntArray, RecordArray
 
 LARGEST_ALONE, LARGEST_SPREAD = 2048, 512
 """Sizes of dims up to which pairs are counted: where no loop is parallel, and where one is."""
@@ -20,8 +19,8 @@ Tables = tuple[CountArray, IntArray]
 class Pairs:
     """Counts of pairs that are not dominated, one table behind the other in `counts`."""
 
-    def __init__(self, params: IntArray, kernel: Any) -> None:
-        self._params, self._kernel = params, kernel
+    def __init__(self, problems: RecordArray, kernel: Any) -> None:
+        self._problems, self._kernel = problems, kernel
         self._starts: dict[tuple[int, int, int], int] = {}
         self._end, self._lock = 0, Lock()
         self.counts = np.zeros(0, np.int32)
@@ -36,12 +35,12 @@ class Pairs:
         return np.array(found, dtype=np.int64)
 
     def _start(self, dim: int, across: int, places: int) -> int:
-        key, size = (dim, across, places), int(self._params[SIZES + dim])
+        key, size = (dim, across, places), int(self._problems[0].layer.sizes[dim])
         if size > (LARGEST_ALONE if across == places == 1 else LARGEST_SPREAD):
             return NONE
         if key not in self._starts:
             table = np.zeros((size + 1, size + 1), np.int32)
-            self._kernel(self._params, dim, across, places, table)
+            self._kernel(self._problems, dim, across, places, table)
             begin, self._end = self._end, self._end + table.size
             if self._end > len(self.counts):
                 # Another thread may be reading the old ones.

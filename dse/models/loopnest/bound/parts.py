@@ -18,10 +18,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dse.models.loopnest.bound.dominance import within
-from dse.models.loopnest.bound.fitting import HIGH, LEAST, LOW, MOST, RANK, UP, cuts
+from dse.models.loopnest.bound.dominance import count_pairs
+from dse.models.loopnest.bound.figures import DIM_PARTS, KINDS
+from dse.models.loopnest.bound.fitting import RANK, UP, C, K, Y, tile_is_cut
 from dse.models.loopnest.extents import measure
-from dse.models.loopnest.params import DEPTHWISE, OVERLAPS, PES, PITCHES, SIZES
 from dse.models.loopnest.records import DIM, INTERIOR, LAST
 from dse.models.loopnest.traffic import (
     INDICES,
@@ -35,39 +35,31 @@ from dse.models.loopnest.traffic import (
 from dse.support.arrays import FloatArray, IntArray, RecordArray
 from dse.support.compiling import subroutine
 
-K, C, Y = range(3)
 # What is summed: a tensor's own indices, or rows; one a step; one a PE; outputs.
 OWN, A_STEP, A_PE, OUT = range(4)
-KINDS = 4
-# The parts x, n and b, at least; then b - p, y, p and q, at least and at most.
-NEW, NEXT, BACK, KEEPS, LOST, MOVED, RETURNED = 0, 1, 2, 3, 5, 7, 9
-PART_COLUMNS = 11
-# A dim's row: the parts of each kind, and what its first PE goes through in all steps.
-WALKED = KINDS * PART_COLUMNS
-ROW = WALKED + 1
 # Larger boxes of a dim, in pairs of tiles, are not looked at; entries of the memory of those that were.
-LARGEST_BOX = 256
-MEMORY, KEY = 1024, 6
+LARGEST_BOX, MEMORY = 256, 1024
 # A tensor and who it is counted for: L2 or the PEs.
 L2_IN, PE_IN, L2_W, PE_W, L2_UP, PE_UP = range(6)
 FLOWS = 6
 
 
 class Parts(NamedTuple):
-    """Rows of dims of small boxes that were looked at, by `keys`, and at which `places` those of a box are;
-    a dim `measured` with a pair of tiles; by flow and dim what is summed, and the words that outer steps add.
+    """The parts (DIM_PARTS) of dims of small boxes that were looked at, and at which `places` those of a box
+    are; a dim `measured` with a pair of tiles; by flow and dim what is summed; by flow the words that outer
+    steps add, and all `words` of an order.
     """
 
-    keys: IntArray
-    rows: FloatArray
+    remembered: RecordArray
     places: IntArray
     measured: RecordArray
     kinds: IntArray
     added: FloatArray
+    words: FloatArray
 
 
-def part_arrays(params: IntArray) -> Parts:
-    """Arrays for a problem with these figures; nothing is remembered yet."""
+def part_arrays(depthwise: bool) -> Parts:
+    """Arrays for a problem; nothing is remembered yet."""
     kinds = np.empty((FLOWS, 4), np.int64)
     for flow in range(FLOWS):
         shared = A_STEP if flow % 2 == 0 else A_PE
@@ -76,134 +68,151 @@ def part_arrays(params: IntArray) -> Parts:
             kinds[flow, K] = shared
         elif flow <= PE_W:
             kinds[flow, Y:] = shared
-        elif params[DEPTHWISE] == 0:
+        elif not depthwise:
             kinds[flow, C] = shared
     return Parts(
-        np.full((4, MEMORY, KEY), -1, np.int64),
-        np.empty((4, MEMORY, ROW)),
+        np.zeros((4, MEMORY), DIM_PARTS),
         np.empty(4, np.int64),
         np.zeros(1, DIM),
         kinds,
+        np.empty(FLOWS),
         np.empty(FLOWS),
     )
 
 
 @subroutine
-def least_parts(row, box, dim, across, places, start, known, parts):
-    """Fills a dim's row with the least of all pairs of tiles of the box that are not dominated."""
-    params, tiles, counts = known.params, known.tiles, known.counts
-    size, one = params[SIZES + dim], parts.measured[0]
-    one.extent, one.clusters, one.places = size, across, places
-    one.pitch = params[PITCHES + dim - Y] if dim >= Y else 1
-    one.overlap = params[OVERLAPS + dim - Y] if dim >= Y else 0
+def begin_parts(own):
+    """No pair has been looked at: any is less than the least, and more than the most."""
+    own.walked = 1e300
     for kind in range(KINDS):
-        at = kind * PART_COLUMNS
-        for column in range(PART_COLUMNS):
-            most = column > KEEPS and column % 2 == 0
-            row[at + column] = -1e300 if most else 1e300
-    row[WALKED] = 1e300
-    for tile in range(box[dim, LOW], box[dim, HIGH] + 1):
+        part = own.kinds[kind]
+        part.new = part.onward = part.back = 1e300
+        for spread in (part.keeps, part.lost, part.moved, part.returned):
+            spread.least, spread.most = 1e300, -1e300
+
+
+@subroutine
+def widen_spread(spread, value):
+    """Have the interval hold a value."""
+    spread.least, spread.most = min(spread.least, value), max(spread.most, value)
+
+
+@subroutine
+def sums_of_kind(kind, dim):
+    """Which sums of a dim the parts of a kind are of."""
+    if kind == OWN:
+        return INDICES if dim <= C else WINDOWS
+    return STEPS_ONLY if kind == A_STEP else PES_ONLY if kind == A_PE else OUTPUTS
+
+
+@subroutine
+def add_pair(own, one, dim):
+    """Widen a dim's parts by those of a pair of tiles that has been measured."""
+    walked = over_kinds(one, one.kinds[LAST].extent, one.kinds[INTERIOR].extent)
+    own.walked = min(own.walked, float(walked))
+    for kind in range(KINDS):
+        sums, part = one.sums[sums_of_kind(kind, dim)], own.kinds[kind]
+        back, onward = float(sums.inner_back), float(sums.inner_next)
+        moved, returned = float(sums.outer_next), float(sums.outer_back)
+        part.new = min(part.new, sums.everything - onward - back)
+        part.onward = min(part.onward, onward)
+        part.back = min(part.back, back)
+        widen_spread(part.keeps, back - moved)
+        widen_spread(part.lost, back - moved - returned)
+        widen_spread(part.moved, moved)
+        widen_spread(part.returned, returned)
+
+
+@subroutine
+def set_parts(own, dim, start, known, one):
+    """Fills a dim's parts with the least of all pairs of its tiles that are not dominated."""
+    layer, tiles, counts, box = known.problem.layer, known.tiles, known.counts, own.of
+    size = layer.sizes[dim]
+    one.extent, one.clusters, one.places = size, own.across, own.places
+    one.pitch = layer.pitches[dim - Y] if dim >= Y else 1
+    one.overlap = layer.overlaps[dim - Y] if dim >= Y else 0
+    begin_parts(own)
+    for tile in range(box.low, box.high + 1):
         if tiles[UP, dim, tile] != tile:
             continue
-        for inner in range(box[dim, LEAST], min(box[dim, MOST], tile) + 1):
-            if tiles[UP, dim, inner] != inner or not cuts(tile, inner, known):
+        for inner in range(box.least, min(box.most, tile) + 1):
+            if tiles[UP, dim, inner] != inner or not tile_is_cut(tile, inner, known):
                 continue
-            if start >= 0 and within(counts, start, size + 1, tile, tile, inner, inner) == 0:
+            if start >= 0 and count_pairs(counts, start, size + 1, (tile, tile), (inner, inner)) == 0:
                 continue
             one.tile, one.piece = tile, inner
             measure(one)
             add_up(one, dim)
-            walked = over_kinds(one, one.kinds[LAST].extent, one.kinds[INTERIOR].extent)
-            row[WALKED] = min(row[WALKED], float(walked))
-            for kind in range(KINDS):
-                which = INDICES if dim <= C else WINDOWS
-                if kind != OWN:
-                    which = STEPS_ONLY if kind == A_STEP else PES_ONLY if kind == A_PE else OUTPUTS
-                sums = one.sums[which]
-                back, onward = float(sums.inner_back), float(sums.inner_next)
-                moved, returned = float(sums.outer_next), float(sums.outer_back)
-                at = kind * PART_COLUMNS
-                row[at + NEW] = min(row[at + NEW], sums.everything - onward - back)
-                row[at + NEXT] = min(row[at + NEXT], onward)
-                row[at + BACK] = min(row[at + BACK], back)
-                widen(row, at + KEEPS, back - moved)
-                widen(row, at + LOST, back - moved - returned)
-                widen(row, at + MOVED, moved)
-                widen(row, at + RETURNED, returned)
+            add_pair(own, one, dim)
 
 
 @subroutine
-def widen(row, column, value):
-    """Widens the interval at a column to a value."""
-    row[column], row[column + 1] = min(row[column], value), max(row[column + 1], value)
-
-
-@subroutine
-def small(box, tiles):
+def has_few_pairs(box, tiles):
     """Whether all dims of a box have few pairs of tiles."""
     for dim in range(4):
-        outer = tiles[RANK, dim, box[dim, HIGH]] - tiles[RANK, dim, box[dim, LOW]] + 1
-        pairs = outer * (tiles[RANK, dim, box[dim, MOST]] - tiles[RANK, dim, box[dim, LEAST]] + 1)
+        one = box[dim]
+        outer = tiles[RANK, dim, one.high] - tiles[RANK, dim, one.low] + 1
+        pairs = outer * (tiles[RANK, dim, one.most] - tiles[RANK, dim, one.least] + 1)
         if pairs > LARGEST_BOX:
             return False
     return True
 
 
 @subroutine
-def recall(box, choice, starts, known, parts):
-    """Sees to it that each dim of a box has its row in `parts.rows`, at `parts.places` (4)."""
-    clusters = known.params[PES] // choice[0]
+def find_parts(box, choice, starts, known, parts):
+    """Sees to it that each dim of a box has its parts in `remembered`, at `parts.places` (4)."""
+    clusters = known.problem.machine.pes // choice[0]
     for dim in range(4):
+        one = box[dim]
         across = clusters if dim == choice[1] else 1
         places = choice[0] if dim == choice[2] else 1
-        mixed = box[dim, LOW]
-        for value in (box[dim, HIGH], box[dim, LEAST], box[dim, MOST], across, places):
+        mixed = one.low
+        for value in (one.high, one.least, one.most, across, places):
             mixed = mixed * 31 + value
-        place = mixed % MEMORY
-        parts.places[dim] = place
-        key = parts.keys[dim, place]
-        same = key[LOW] == box[dim, LOW] and key[HIGH] == box[dim, HIGH] and key[LEAST] == box[dim, LEAST]
-        if same and key[MOST] == box[dim, MOST] and key[4] == across and key[5] == places:
+        parts.places[dim] = mixed % MEMORY
+        own = parts.remembered[dim, parts.places[dim]]
+        of = own.of
+        same = of.low == one.low and of.high == one.high and of.least == one.least and of.most == one.most
+        if same and own.across == across and own.places == places:
             continue
-        for column in range(4):
-            key[column] = box[dim, column]
-        key[4], key[5] = across, places
-        least_parts(parts.rows[dim, place], box, dim, across, places, starts[dim], known, parts)
+        of.low, of.high, of.least, of.most = one.low, one.high, one.least, one.most
+        own.across, own.places = across, places
+        set_parts(own, dim, starts[dim], known, parts.measured[0])
 
 
 @subroutine
 def inner_words(parts, kinds, order):
-    """Words that the inner steps of a small box need anew, at least, in an order of loops."""
+    """Words that the inner steps of a small box need anew, at least, in an order of loops: W - I above."""
     words, differ = 1.0, 0.0
     for level in range(3, -1, -1):
         dim = order[level]
-        row, at = parts.rows[dim, parts.places[dim]], kinds[dim] * PART_COLUMNS
-        new, onward, back = row[at + NEW], row[at + NEXT], row[at + BACK]
+        part = parts.remembered[dim, parts.places[dim]].kinds[kinds[dim]]
+        new, onward, back = part.new, part.onward, part.back
         words, differ = (back + new) * words + onward * differ, new * words + (back + onward) * differ
     return differ
 
 
 @subroutine
 def outer_words(parts, kinds, order):
-    """Words that a small box adds as its outer loop advances, at least, in an order of its loops."""
+    """Words that a small box adds as its outer loop advances, at least, in an order of its loops: V above."""
     low = high = 1.0
     apart = apart_high = 0.0
     for level in range(3, -1, -1):
         dim = order[level]
-        row, at = parts.rows[dim, parts.places[dim]], kinds[dim] * PART_COLUMNS
-        moved, more = row[at + MOVED], row[at + MOVED + 1]
-        first = times(row[at + KEEPS], row[at + KEEPS + 1], low, high)
-        second = times(moved, more, apart, apart_high)
-        third = times(row[at + LOST], row[at + LOST + 1], low, high)
-        both, both_high = moved + row[at + RETURNED], more + row[at + RETURNED + 1]
-        fourth = times(both, both_high, apart, apart_high)
+        part = parts.remembered[dim, parts.places[dim]].kinds[kinds[dim]]
+        moved, more = part.moved.least, part.moved.most
+        first = multiply_spreads(part.keeps.least, part.keeps.most, low, high)
+        second = multiply_spreads(moved, more, apart, apart_high)
+        third = multiply_spreads(part.lost.least, part.lost.most, low, high)
+        both, both_high = moved + part.returned.least, more + part.returned.most
+        fourth = multiply_spreads(both, both_high, apart, apart_high)
         low, high = first[0] + second[0], first[1] + second[1]
         apart, apart_high = third[0] + fourth[0], third[1] + fourth[1]
     return low
 
 
 @subroutine
-def times(low, high, other_low, other_high):
+def multiply_spreads(low, high, other_low, other_high):
     """The product of two intervals."""
     first, second = low * other_low, low * other_high
     third, fourth = high * other_low, high * other_high

@@ -10,24 +10,18 @@ import numpy as np
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof.choices import nestings
 from dse.domains.clustered.space.genes import ORDERS
+from dse.models.loopnest.bound.figures import CASE, DIM_LEAST, DIMS, LINKED, SIDE
 from dse.models.loopnest.bound.inner import CASES
-from dse.models.loopnest.bound.interval import COLUMNS, SHARES
 from dse.models.loopnest.bound.links import link_arrays
 from dse.models.loopnest.bound.parts import part_arrays
-from dse.models.loopnest.bound.transitions import SIDES
+from dse.models.loopnest.records import FILL
 from dse.models.loopnest.units import in_units, l1_a_mac
-from dse.support.arrays import CountArray, FloatArray, IntArray
+from dse.support.arrays import CountArray, FloatArray, IntArray, RecordArray
 
 if TYPE_CHECKING:
     from dse.models.loopnest import LoopNest
 
 FIGURE_COLUMNS = "cycles", "energy_nj"
-# The least of all cases, in the row after them: words as in a case; cycles; those of the DRAM link before the
-# first and after the last outer step, and of latency; those of the NoC before and after all steps; those in
-# between, where they are known; those of the NoC before all steps, in the last outer step and after it: what
-# that one needs comes in it, but for its first inner step, which needs no more than the very first one; and
-# its outputs leave.
-CASE_COLUMNS = 7
 
 
 class Energies(NamedTuple):
@@ -43,7 +37,7 @@ class Energies(NamedTuple):
 
 
 class Known(NamedTuple):
-    """A problem: figures of the layer and the machine (29,), `room` in L1 and L2, energies of an access.
+    """A problem (PROBLEM of `params`), `room` in L1 and L2, energies of an access.
 
     `most_work` are the steps that limits leave to the busiest PE, `alike` says whether rows cost what columns
     do, `timed` whether cycles count. `orders` (2, 16, 25) has by level and set of dims with several steps how
@@ -52,7 +46,7 @@ class Known(NamedTuple):
     divides the outer one. `counts` are tables of undominated pairs (see `dominance`).
     """
 
-    params: IntArray
+    problem: Any
     room: IntArray
     most_work: int
     alike: bool
@@ -69,30 +63,30 @@ class Known(NamedTuple):
 class Scratch(NamedTuple):
     """Arrays to work in; one thread has them at a time, and what they remember holds for one problem."""
 
-    dims: IntArray
-    shares: FloatArray
-    fills: IntArray
-    cases: IntArray
-    outer: IntArray
+    dims: RecordArray
+    fills: RecordArray
+    others: IntArray
+    cases: RecordArray
+    linked: RecordArray
     parts: Any
     links: Any
-    sides: FloatArray
+    sides: RecordArray
     sums: FloatArray
     pair: FloatArray
 
 
-def make_scratch(params: IntArray) -> Scratch:
-    """Arrays for bounds of a problem with these figures."""
+def make_scratch(depthwise: bool) -> Scratch:
+    """Arrays for bounds of a problem; the last of `cases` is of all of them."""
     return Scratch(
-        np.zeros((4, COLUMNS), np.int64),
-        np.zeros((4, SHARES)),
-        np.zeros((2, 4, 3), np.int64),
-        np.zeros((CASES + 1, CASE_COLUMNS), np.int64),
-        np.zeros(10, np.int64),
-        part_arrays(params),
+        np.zeros(DIMS, DIM_LEAST),
+        np.zeros((2, DIMS), FILL),
+        np.zeros(DIMS, np.int64),
+        np.zeros(CASES + 1, CASE),
+        np.zeros(1, LINKED),
+        part_arrays(depthwise),
         link_arrays(),
-        np.zeros((4, SIDES)),
-        np.zeros((16, 2)),
+        np.zeros(DIMS, SIDE),
+        np.zeros((2**DIMS, 2)),
         np.zeros(2),
     )
 

@@ -1,0 +1,56 @@
+"""The records that the kernels of bounds work in, and what each figure of them is."""
+
+from __future__ import annotations
+
+from dse.support.arrays import FLOAT, INT, floats, integers, record
+
+DIMS = 4
+# The least and the most of the outer and of the inner tiles of a dim: four of them are a box.
+INTERVALS = record(*integers("low high least most"))
+# What no pair of tiles of a dim's intervals is below (`interval`).
+DIM_LEAST = record(
+    # Outer steps; indices of the first and of the last one; inner steps of all outer ones; PEs at work in
+    # all steps, in the first inner step of each outer one, and in the very first step.
+    *integers("outer_steps span last_span steps pieces first_pieces begin_pieces"),
+    # Indices that the busiest PE goes through; input rows (or indices) that all pieces need, those that they
+    # need if neighbours share, those of the first step; indices of the first step; whether the inner loop
+    # can move; `serial` of the last outer step.
+    *integers("serial needs rows first_window first can_move last_serial"),
+    # Shares. `moves`: of the indices, those in outer steps whose inner loop has several steps for certain;
+    # `if_moves`: the same if it has several in some outer step; `again`: of what a tensor needs along the
+    # dim, what has to be loaded again each time that a loop goes back; `beyond`: what is not in the loop's
+    # first step; `uniform`: 1 where the inner loop moves in all outer steps or in none.
+    *floats("moves if_moves again beyond uniform"),
+)
+# The least words to and from PEs and at L2, and cycles. Of all cases: those of the DRAM link before the first
+# and after the last outer step, and of latency; those of the NoC before and after all steps; those in
+# between, where they are known; those of the NoC in the last outer step and after it: what that one needs
+# comes in it, but for its first inner step, which needs no more than the very first one; its outputs leave.
+CASE = record(*integers("to_pes at_l2 cycles link_cycles ends steady_cycles at_last"))
+# The box that was last asked for its words of DRAM and of the link, and these.
+LINKED = record(("lows", INT, (DIMS,)), ("highs", INT, (DIMS,)), *integers("dram link"))
+# Of a dim (`transitions`): outer steps, at least and at most; its size; indices of all steps but one, of the
+# first and of the last one, at least; what the busiest PE goes through in all steps, in all but the last and
+# in the last, at least and at most.
+SIDE = record(
+    *floats("fewest most_steps everything onward first last"),
+    *floats("done done_on done_last done_most done_on_most done_last_most"),
+)
+# Of a dim in an outer step (`links`): rows, columns or indices that it needs, and those that its first inner
+# step needs at most; the same of indices alone, as outputs have them.
+NEED = record(*integers("whole at_first indices indices_at_first"))
+SPREAD = record(*floats("least most"))
+# The parts x, n and b, at least; then b - p, y, p and q, at least and at most (`parts`).
+PART = record(
+    *floats("new onward back"),
+    ("keeps", SPREAD),
+    ("lost", SPREAD),
+    ("moved", SPREAD),
+    ("returned", SPREAD),
+)
+KINDS = 4
+# The parts of each kind, and what its first PE goes through in all steps: of a dim with these intervals,
+# over so many clusters and PEs.
+DIM_PARTS = record(
+    ("of", INTERVALS), *integers("across places"), ("kinds", PART, (KINDS,)), ("walked", FLOAT)
+)
