@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from dse.core.widths import Widths
 from dse.domains.levels.energies import BY_TABLE, ERT, Energies
 from dse.domains.levels.machine import (
+    EVEN,
     MAX_INSTANCES,
     MAX_LETTERS,
     MAX_WORDS,
@@ -19,6 +20,7 @@ from dse.domains.levels.machine import (
     not_negative,
     sram_pj,
 )
+from dse.domains.levels.uneven import with_nests
 from dse.domains.levels.workload import CONV_DIMS, MATRIX_DIMS
 from dse.support.errors import InputError, one_line, shorten, unknown, within
 from dse.support.schema import Limits, Schema, read
@@ -78,6 +80,7 @@ class _MachineFile(Schema):
     clock_ghz: _Rate = 1.0
     word_bits: _Bits = 8
     bits: Any = None
+    nests: str = EVEN
 
 
 def read_machine(path: str) -> Machine:
@@ -100,14 +103,15 @@ def machine_from_dict(data: object, where: str) -> Machine:
         widths = Widths.read(file.bits, "bits")
         clock, bits = file.clock_ghz, file.word_bits
         made = Machine(file.name, levels, energies.mac_pj, file.first_fill, clock, bits, widths)
-        return replace(made, sources=tuple(energies.sources))
+        return with_nests(replace(made, sources=tuple(energies.sources)), file.nests)
     except InputError as error:
         raise InputError(f"{where}: {error}") from None
 
 
 def machine_as_written(data: Any, where: str) -> Machine:
     """The machine whose `to_dict` the data are: whole numbers stay so, for fingerprints to agree."""
-    machine = machine_from_dict(data, where)
+    nests = data.get("nests", EVEN)
+    machine = machine_from_dict({**data, "nests": EVEN}, where)
     levels = []
     for level, entry in zip(machine.levels, data["levels"], strict=True):
         rates = (entry.get(key) for key in ("read_bandwidth", "write_bandwidth", "bandwidth"))
@@ -115,7 +119,7 @@ def machine_as_written(data: Any, where: str) -> Machine:
         leak_pj = entry.get("leak_pj", level.leak_pj)
         levels.append(replace(level, bandwidth=Bandwidth(*rates), energy=Energy(**energy), leak_pj=leak_pj))
     rest = {key: data.get(key, getattr(machine, key)) for key in ("mac_pj", "clock_ghz")}
-    return replace(machine, levels=tuple(levels), **rest)
+    return with_nests(replace(machine, levels=tuple(levels), **rest), nests)
 
 
 def _level(table: _LevelTable, word_bits: int, where: str, energies: Energies, *, outermost: bool) -> Level:

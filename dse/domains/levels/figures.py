@@ -9,8 +9,18 @@ from typing import Any
 from dse.core.cost_model import AnyCostModel
 from dse.core.evaluations import Evaluations
 from dse.core.hardware_figures import CAPACITY, ENERGY, HALF, RATE, STRUCTURE, TWICE, HardwareFigure
-from dse.domains.levels.machine import MAX_INSTANCES, MAX_PJ, MAX_WORDS, Bandwidth, Energy, Level, Machine
+from dse.domains.levels.machine import (
+    MAX_INSTANCES,
+    MAX_PJ,
+    MAX_WORDS,
+    UNEVEN,
+    Bandwidth,
+    Energy,
+    Level,
+    Machine,
+)
 from dse.domains.levels.space.opened import BANDWIDTHS
+from dse.domains.levels.uneven import with_nests
 
 WORD_BITS = 8
 ENERGIES = ("read_pj", "write_pj", "update_pj")
@@ -29,7 +39,7 @@ class LevelsFigures:
             "mac_pj": HardwareFigure(ENERGY, hardware.mac_pj, 0, MAX_PJ, step=HALF),
             "clock_ghz": HardwareFigure(STRUCTURE, hardware.clock_ghz, 1e-6, 1e6),
         }
-        for level in hardware.levels:
+        for level in (hardware.even or hardware).levels:
             for name, figure in _of_level(level).items():
                 found[f"levels.{level.name}.{name}"] = figure
         return found
@@ -44,6 +54,9 @@ class LevelsFigures:
         if hardware.stated:
             made, model = self.with_figures(hardware.stated, model, values, name)
             return made.of_widths(hardware.widths), model
+        if hardware.even:
+            made, model = self.with_figures(hardware.even, model, values, name)
+            return with_nests(made, UNEVEN), model
         own: dict[str, Any] = {key: float(values[key]) for key in ("mac_pj", "clock_ghz") if key in values}
         levels = []
         for level in hardware.levels:

@@ -21,6 +21,8 @@ FIRST_FILLS = ("counted", "elided")
 RETURNED = "returned"
 """As `first_fill`: partial sums of an earlier run are added to, and nothing is a first visit."""
 
+EVEN, UNEVEN = "even", "uneven"
+"""Nests: whether the tensors of a level share a depth in the loops, or each has its own."""
 TENSORS = ("W", "I", "O")
 """Weights, inputs, outputs: what every layer of ours has."""
 
@@ -71,6 +73,9 @@ class Level:
     `may_keep` (None: any). Mappings that are searched loop over the dims in `loops` (None: any) here. A word
     of the level has `word_bits`: that matters where words of tensors have widths.
 
+    Where tensors have depths of their own a level has a part for each, the first with its name and figures; the
+    others are `part_of` that name. See `dse.domains.levels.uneven`.
+
     What it `holds` is in the level before the layer begins, or stays there when it ends: no level outside of
     it keeps that, nothing fills or drains it, and `capacity` is what is left beside it.
     """
@@ -91,6 +96,7 @@ class Level:
     cluster: int = 1
     word_bits: int = field(default=8, compare=False)
     holds: Names = ()
+    part_of: str = ""
 
     def __post_init__(self) -> None:
         _named(self.name, "level")
@@ -154,7 +160,8 @@ class Machine:
 
     `sources` say what its energies were made of.
 
-    A machine `of_widths` has levels in bits instead of words, and `stated` is what it was made of.
+    A machine `of_widths` has levels in bits instead of words, and `stated` is what it was made of. One whose
+    levels have parts, for nests of loops that are uneven, was made of `even`.
     """
 
     name: str
@@ -166,6 +173,7 @@ class Machine:
     widths: Widths = NO_WIDTHS
     stated: Machine | None = field(default=None, compare=False, repr=False)
     sources: tuple[str, ...] = field(default=(), compare=False)
+    even: Machine | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         _named(self.name, "machine")
@@ -194,6 +202,12 @@ class Machine:
         )
 
     @cached_property
+    def storages(self) -> tuple[int, ...]:
+        """The place of the level whose room and rates each has: its own, or that of the first part."""
+        places = {level.name: place for place, level in enumerate(self.levels)}
+        return tuple(places[level.part_of or level.name] for level in self.levels)
+
+    @cached_property
     def homes(self) -> dict[str, int]:
         """The levels that hold tensors, by tensor."""
         return {name: place for place, level in enumerate(self.levels) for name in level.holds}
@@ -218,6 +232,8 @@ class Machine:
     def to_dict(self) -> dict[str, Any]:
         """The machine as plain data, by the keys of its file; bits where words have widths."""
         said = self.stated or self
+        if said.even:
+            return said.even.to_dict() | {"nests": UNEVEN}
         levels = [level.to_dict() for level in said.levels]
         found = {
             "name": said.name,

@@ -47,7 +47,7 @@ def _levels(
             held = " + ".join(f"{words:,} {tensor}" for tensor, words in tiles.items())
             of = "" if level.capacity is None else f" of {level.capacity:,}"
             total = f"{sum(tiles.values()):,}{of}"
-            yield f"{indent}{level.name} holds {total} {machine.unit} = {held}{beside}"
+            yield f"{indent}{level.part_of or level.name} holds {total} {machine.unit} = {held}{beside}"
         elif beside:
             yield f"{indent}{level.name} holds {beside[2:]}"
         elif mapped.temporal or mapped.spatial:
@@ -117,5 +117,6 @@ def _level(machine: Machine, place: int) -> dict[str, Any]:
         "multicast": level.multicast,
         "reduction": level.reduction,
         "holds": list(level.holds) or None,
+        "part_of": level.part_of or None,
     }
     return {key: value for key, value in entry.items() if value is not None}

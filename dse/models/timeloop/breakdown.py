@@ -22,9 +22,11 @@ def break_down(workload: Workload, machine: Machine, mapping: HierarchyMapping) 
     steps = math.prod(n for level in mapping.levels for _, n in level.temporal)
     tensors, leakage = {}, {}
     cycles = {COMPUTE: steps}
-    for level, instances in zip(machine.levels, machine.instances, strict=True):
+    for place, (level, instances) in enumerate(zip(machine.levels, machine.instances, strict=True)):
         kept = costs.counts.get(level.name, {})
-        took = reference.level_cycles(level, kept, steps, hidden=True)
+        parts = [one for one, first in zip(machine.levels, machine.storages, strict=True) if first == place]
+        together = {name: one for part in parts for name, one in costs.counts.get(part.name, {}).items()}
+        took = reference.level_cycles(level, together, steps, hidden=True)
         if took:
             cycles[level.name] = int(took)
         tensors[level.name] = {
@@ -32,7 +34,7 @@ def break_down(workload: Workload, machine: Machine, mapping: HierarchyMapping) 
             for name, counts in kept.items()
         }
         if level.leak_pj:
-            used = next((counts.instances for counts in kept.values()), 1)
+            used = next((counts.instances for counts in together.values()), 1)
             leakage[level.name] = level.leak_pj * costs.cycles * used * 1e-3
     return Detail(
         cycles=cycles,

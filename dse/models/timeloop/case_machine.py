@@ -36,10 +36,11 @@ def read_hardware(data: object, where: str) -> dict[str, Any]:
 
 def _check_level(data: object, where: str) -> None:
     level = table(data, where)
-    optional = (*WORDS, *COUNTS, *NUMBERS, *FLAGS, "holds")
+    optional = (*WORDS, *COUNTS, *NUMBERS, *FLAGS, "holds", "part_of")
     keys(level, where, required=("name", "instances"), optional=optional)
-    if not isinstance(level["name"], str):
-        raise InputError(f"{where}.name must be text, got {shorten(level['name'])}")
+    for key in ("name", "part_of"):
+        if not isinstance(level.get(key, ""), str):
+            raise InputError(f"{where}.{key} must be text, got {shorten(level[key])}")
     integer(level["instances"], f"{where}.instances")
     for key in (*WORDS, *COUNTS):
         if level.get(key) is not None:

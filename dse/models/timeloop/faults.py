@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import IntEnum
 
 from dse.domains.levels.machine import Machine
+from dse.domains.levels.uneven import stored
 from dse.domains.levels.workload import Workload
 
 
@@ -46,7 +47,12 @@ def fault_text(fault: Fault, where: int, need: int, workload: Workload, machine:
 
 
 def required(workload: Workload, machine: Machine, place: int) -> tuple[str, ...]:
-    """The tensors that a level has to keep: the outermost one keeps all that are held nowhere further in."""
+    """The tensors that a level has to keep: the outermost one keeps all that are held nowhere further in.
+
+    Of a level in parts they are those of all parts together, and the first one's.
+    """
+    if machine.even and machine.storages.count(place) > 1:
+        return stored(machine, machine.levels[place])
     return machine.must_keep(place, workload.tensor_names)
 
 

@@ -133,8 +133,10 @@ def price(known, work):
     cycles = np.float64(work.passes[0])
     slowest = cycles
     for place in range(len(known.levels)):
+        work.storages[place].read = work.storages[place].write = 0.0
+    for place in range(len(known.levels)):
         level = known.levels[place]
-        read, write, energy = 0.0, 0.0, 0.0
+        storage, energy = work.storages[level.storage], 0.0
         # Of instances that share a physical row, the row is accessed.
         rows = min(np.float64(work.uses[place].instances), level.rows)
         for tensor in range(len(known.bits)):
@@ -143,15 +145,17 @@ def price(known, work):
             reads, fills, updates = work.accesses[place, tensor]
             wide = known.bits[tensor]
             reads, fills, updates = reads * wide, fills * wide, updates * wide
-            read += reads / cycles
-            write += (fills + updates) / cycles
+            storage.read += reads / cycles
+            storage.write += (fills + updates) / cycles
             energy += blocks(reads, level) * level.read_pj * rows
             energy += blocks(fills, level) * level.write_pj * rows
             energy += blocks(updates, level) * level.update_pj * rows
         work.level_pj[place] = energy
-        slowest = max(slowest, transfer_cycles(cycles, level.read_bandwidth, read))
-        slowest = max(slowest, transfer_cycles(cycles, level.write_bandwidth, write))
-        slowest = max(slowest, transfer_cycles(cycles, level.shared_bandwidth, write + read))
+    for place in range(len(known.levels)):
+        level, storage = known.levels[place], work.storages[place]
+        slowest = max(slowest, transfer_cycles(cycles, level.read_bandwidth, storage.read))
+        slowest = max(slowest, transfer_cycles(cycles, level.write_bandwidth, storage.write))
+        slowest = max(slowest, transfer_cycles(cycles, level.shared_bandwidth, storage.write + storage.read))
     return slowest
 
 
@@ -174,6 +178,6 @@ def total_pj(known, work, cycles):
     """Energy of all levels, leakage included, and of the MACs (rule 6)."""
     energy = 0.0
     for place in range(len(known.levels)):
-        at_work = work.uses[place].instances if work.uses[place].kept else 1
+        at_work = work.uses[place].instances if work.storages[place].kept else 1
         energy += work.level_pj[place] + known.levels[place].leak_pj * cycles * at_work
     return energy + known.macs_pj

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dse.models.timeloop.tables import LOOP, TILE, USE
+from dse.models.timeloop.tables import LOOP, STORAGE, TILE, USE
 from dse.support.compiling import inlined, subroutine, subroutine_with_arrays
 
 # The codes of `Fault`, as plain integers.
@@ -19,7 +19,8 @@ class Work(NamedTuple):
 
     `spread` are the spatial loops of one level, `box` and `current` the tile that loops make so far, by dims
     and along axes, and `extents` (levels, axes) those of the levels. `uses` has a row for each level and one
-    for the MACs, `tiles` one for each level and tensor. `flow` and `below` are of tensors: different data
+    for the MACs, `storages` one for each level (of parts the first one's matter), `tiles` one for each level
+    and tensor. `flow` and `below` are of tensors: different data
     asked for since the last level that keeps it, and words that the levels inside ask for.
     """
 
@@ -31,6 +32,7 @@ class Work(NamedTuple):
     extents: Any
     back: Any
     uses: Any
+    storages: Any
     tiles: Any
     flow: Any
     below: Any
@@ -54,6 +56,7 @@ def make_work(known):
         np.empty((places, axes), np.int64),
         np.zeros(axes, np.int64),
         np.empty(places + 1, USE),
+        np.empty(places, STORAGE),
         np.empty((places, tensors), TILE),
         np.empty(tensors, np.int64),
         np.empty(tensors, np.int64),
@@ -70,6 +73,8 @@ def read_nest(row, known, work):
     work.box[:] = 1
     work.current[:] = 1
     work.flow[:] = 1
+    for place in range(places):
+        work.storages[place].kept = work.storages[place].needed = 0
     count = 0
     fault, where, need = 0, 0, 0
     full, full_at, full_need = False, 0, 0
@@ -84,16 +89,21 @@ def read_nest(row, known, work):
         if count == NOT_FACTORS:
             return FACTORS, wrong_dim(row, known), 0
         words = keep_tiles(row, known, work, place)
-        kept = work.uses[place].kept
-        # Of several faults the outermost is told, and what does not fit only if there is no other.
-        if kept & level.required != level.required or kept & ~level.allowed:
+        storage = work.storages[level.storage]
+        twice = storage.kept & work.uses[place].kept
+        storage.kept |= work.uses[place].kept
+        storage.needed += words
+        # Of several faults the outermost is told, and what does not fit only if there is no other. What parts
+        # of a level keep and hold together is known at the first of them.
+        lacking = level.storage == place and storage.kept & level.required != level.required
+        if lacking or twice or work.uses[place].kept & ~level.allowed:
             fault, where, need = KEEP, place, 0
         elif scattered:
             fault, where, need = NOT_SPREAD, place, 0
         elif wide > level.fan_out:
             fault, where, need = TOO_WIDE, place, wide
-        if words > level.capacity:
-            full, full_at, full_need = True, place, words
+        if storage.needed > level.capacity:
+            full, full_at, full_need = True, place, storage.needed
     for dim in range(dims):
         if work.box[dim] != known.sizes[dim]:
             return FACTORS, dim, 0

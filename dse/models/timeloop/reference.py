@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from dse.domains.levels.machine import RETURNED, Level, Machine
-from dse.domains.levels.mapping import HierarchyMapping
+from dse.domains.levels.mapping import HierarchyMapping, LevelMapping
 from dse.domains.levels.workload import Tensor, Workload
 from dse.models.timeloop.faults import Fault, fault_text, required
 
@@ -121,18 +121,26 @@ def evaluate(workload: Workload, machine: Machine, mapping: HierarchyMapping) ->
         for place, level in enumerate(mapping.levels)
     ]
     compute_cycles = math.prod(loop.n for level in nest.temporal for loop in level)
-    least = [level_cycles(*pair, compute_cycles) for pair in zip(machine.levels, counts, strict=True)]
+    together = [_together(machine, counts, place) for place in range(len(counts))]
+    least = [level_cycles(*pair, compute_cycles) for pair in zip(machine.levels, together, strict=True)]
     if max(least) >= LARGEST_CYCLES:
         return NotPriced(Fault.CYCLES, 0, 0, fault_text(Fault.CYCLES, 0, 0, workload, machine))
     cycles = max(compute_cycles, *map(int, least))
     level_pj = {
-        level.name: _level_pj(level, counts[place], cycles, nest.used(place), machine.instances[place])
+        level.name: _accesses_pj(level, counts[place], nest.used(place), machine.instances[place])
+        + level.leak_pj * cycles * (nest.used(place) if together[place] else 1)
         for place, level in enumerate(machine.levels)
     }
     mac_pj = workload.macs * machine.mac_pj
     named = {level.name: kept for level, kept in zip(machine.levels, counts, strict=True) if kept}
     utilization = workload.macs / (machine.macs * cycles)
     return Costs(cycles, sum(level_pj.values()) + mac_pj, utilization, workload.macs, level_pj, mac_pj, named)
+
+
+def _together(machine: Machine, counts: list[dict[str, Counts]], place: int) -> dict[str, Counts]:
+    """What a level and the other parts of it keep, by tensor; nothing of a part that is not the first."""
+    parts = [kept for kept, first in zip(counts, machine.storages, strict=True) if first == place]
+    return {name: one for kept in parts for name, one in kept.items()}
 
 
 def _misfit(workload: Workload, machine: Machine, mapping: HierarchyMapping) -> tuple[Fault, int, int] | None:
@@ -146,9 +154,9 @@ def _misfit(workload: Workload, machine: Machine, mapping: HierarchyMapping) -> 
         if min(factors, default=1) < 1 or math.prod(factors) != size:
             return Fault.FACTORS, place, 0
     for place, (level, mapped) in enumerate(zip(machine.levels, mapping.levels, strict=True)):
-        must, kept = set(required(workload, machine, place)), set(mapped.keep)
-        closed = kept - set(machine.may_keep(place, workload.tensor_names))
-        if must - kept or closed:
+        kept = [name for part in _parts(machine, mapping, place) for name in part.keep]
+        must, may = required(workload, machine, place), machine.may_keep(place, workload.tensor_names)
+        if set(must) - set(kept) or set(mapped.keep) - set(may) or len(set(kept)) < len(kept):
             return Fault.KEEP, place, 0
         if level.spread is not None and any(n > 1 and dim not in level.spread for dim, n in mapped.spatial):
             return Fault.SPREAD, place, 0
@@ -163,16 +171,23 @@ def _overfull(
 ) -> tuple[Fault, int, int] | None:
     """The outermost level whose tiles do not fit."""
     nest = _Nest(workload, mapping)
-    for place, (level, mapped) in enumerate(zip(machine.levels, mapping.levels, strict=True)):
-        kept = [
-            tensor
+    for place, level in enumerate(machine.levels):
+        need = sum(
+            tensor.room(nest.boxes[part])
+            for part, mapped in enumerate(mapping.levels)
             for tensor in workload.tensors
-            if tensor.name in mapped.keep and tensor.name not in level.holds
-        ]
-        need = sum(tensor.room(nest.boxes[place]) for tensor in kept)
+            if machine.storages[part] == place
+            and tensor.name in mapped.keep
+            and tensor.name not in level.holds
+        )
         if level.capacity is not None and need > level.capacity:
             return Fault.CAPACITY, place, need
     return None
+
+
+def _parts(machine: Machine, mapping: HierarchyMapping, place: int) -> list[LevelMapping]:
+    """What a level and the other parts of it do; nothing of a part that is not the first."""
+    return [part for part, first in zip(mapping.levels, machine.storages, strict=True) if first == place]
 
 
 def motion(tensor: Tensor, loop: _Loop) -> Motion:
@@ -296,14 +311,14 @@ def level_cycles(
     return slowest
 
 
-def _level_pj(level: Level, kept: dict[str, Counts], cycles: int, used: int, instances: int) -> float:
-    """Energy of a level: physical accesses of all its rows at work, and leakage."""
+def _accesses_pj(level: Level, kept: dict[str, Counts], used: int, instances: int) -> float:
+    """Energy of the physical accesses of all rows at work of a level, or of a part of one."""
     rows = min(used, instances / level.cluster)
     energy = 0.0
     for counts in kept.values():
         for pj in accesses_pj(level, counts, rows):
             energy += pj
-    return energy + level.leak_pj * cycles * (used if kept else 1)
+    return energy
 
 
 def accesses_pj(level: Level, counts: Counts, rows: float) -> tuple[float, float, float]:

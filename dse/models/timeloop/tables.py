@@ -8,13 +8,15 @@ import numpy as np
 
 from dse.domains.levels.machine import FIRST_FILLS, RETURNED, Machine
 from dse.domains.levels.workload import Workload
+from dse.models.timeloop.faults import required
 from dse.support.arrays import FloatArray, IntArray, RecordArray, floats, integers, record
 from dse.support.errors import InputError, unknown
 
 # Of a level: what it holds, children of an instance, words of a block (2 ** shift, or -1), the dims that it
-# may spread, the tensors that it must and may keep and that are there whole (masks); words a cycle; pJ; rows.
+# may spread, the tensors that it must and may keep and that are there whole (masks), and whose room and rates
+# it shares (a place, its own where it is no part of another); words a cycle; pJ; rows.
 LEVEL = record(
-    *integers("capacity fan_out block shift spread required allowed multicast reduction held"),
+    *integers("capacity fan_out block shift spread required allowed multicast reduction held storage"),
     *floats("read_bandwidth write_bandwidth shared_bandwidth read_pj write_pj update_pj leak_pj rows"),
 )
 # A loop around a box of `step` indices of its dim.
@@ -22,6 +24,8 @@ LOOP = record(*integers("dim factor step"))
 # A level in a nest: instances at work, parts that the output is in, the first loop that is outside the
 # level's tiles, the tensors kept (a mask).
 USE = record(*integers("instances parts first kept"))
+# What the parts of a level keep together (a mask) and have to hold, and its reads and writes a cycle.
+STORAGE = record(*integers("kept needed"), *floats("read write"))
 # A tensor's tile at a level: its words (0: not kept), and how many different data the fan-outs down to the
 # next level that keeps the tensor ask for.
 TILE = record(*integers("words through"))
@@ -123,7 +127,7 @@ def _counted(workload: Workload, machine: Machine, place: int) -> list[int]:
     for name in (*level.keeps, *(level.may_keep or ()), *level.holds):
         if name not in tensors:
             raise unknown("tensor", name, tensors, f"level {level.name}, for this layer")
-    must, may = machine.must_keep(place, tensors), machine.may_keep(place, tensors)
+    must, may = required(workload, machine, place), machine.may_keep(place, tensors)
     spread = dims if level.spread is None else level.spread
     power_of_two = level.block & (level.block - 1) == 0
     return [
@@ -137,6 +141,7 @@ def _counted(workload: Workload, machine: Machine, place: int) -> list[int]:
         int(level.multicast),
         int(level.reduction),
         _mask([place for place, name in enumerate(tensors) if name in level.holds]),
+        machine.storages[place],
     ]
 
 

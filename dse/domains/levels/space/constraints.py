@@ -14,6 +14,7 @@ from itertools import permutations
 
 from dse.domains.levels.machine import Machine
 from dse.domains.levels.space.chains import SPATIAL, TEMPORAL
+from dse.domains.levels.uneven import stored
 from dse.domains.levels.workload import Workload
 from dse.support.errors import InputError, shorten, unknown
 from dse.support.validation import table, whole_number
@@ -51,6 +52,9 @@ def read_constraints(fixed: object, workload: Workload, machine: Machine) -> Con
             continue
         level, kind, dim = _parsed(name, places)
         place, what = places[level], f"fixed {name}"
+        if kind in (SPATIAL, UTILIZATION):
+            # The fan-out of a level in parts is below the last of them.
+            place = len(machine.levels) - 1 - machine.storages[::-1].index(machine.storages[place])
         if kind in (TEMPORAL, SPATIAL):
             if dim not in workload.sizes:
                 raise unknown("dim", dim, workload.names, f"fixed {level}.{kind}")
@@ -99,6 +103,8 @@ def _kept(value: object, workload: Workload, machine: Machine, place: int, what:
     level = machine.levels[place]
     names = _names([] if value in ("", "none") else value, workload.tensor_names, "tensor", what)
     must, may = (one(place, workload.tensor_names) for one in (machine.must_keep, machine.may_keep))
+    if machine.even and machine.storages.count(place) > 1:
+        must = stored(machine, level)
     wrong = [name for name in must if name not in names] or [name for name in names if name not in may]
     if wrong:
         besides = ", ".join(name for name in may if name not in must) or "nothing"

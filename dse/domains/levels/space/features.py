@@ -49,6 +49,12 @@ class Features:
                 for order in level.orders
             ),
             *(level.keep_gene(tensor) for tensor in tensors for level in levels if tensor in level.open),
+            *(
+                f"{level.stack_gene} is {''.join(stack)}"
+                for level in levels
+                if len(level.stacks) > 1
+                for stack in level.stacks
+            ),
         )
 
         self.groups: tuple[int, ...] = tuple(self._grouped().tolist())
@@ -63,7 +69,8 @@ class Features:
             first + 1 + level.place for level in self._levels if len(level.orders) > 1 for _ in level.orders
         ]
         kept = [first + 1 + n for level in self._levels for _ in level.open]
-        return np.concatenate([loops, flows, [first], orders, kept]).astype(np.int64)
+        stacks = [first + 2 + n for level in self._levels if len(level.stacks) > 1 for _ in level.stacks]
+        return np.concatenate([loops, flows, [first], orders, kept, stacks]).astype(np.int64)
 
     def __call__(self, genes: IntArray, rows: RowArray, places: Mapping[str, int]) -> FloatArray:
         """The features of canonical vectors and their rows: (n, features)."""
@@ -72,8 +79,13 @@ class Features:
             if len(level.orders) > 1:
                 choices.append(np.eye(len(level.orders))[genes[:, places[level.order_gene]]])
         kept = [place for name, place in places.items() if ".keep." in name]
+        stacks = [
+            np.eye(len(level.stacks))[genes[:, places[level.stack_gene]]]
+            for level in self._levels
+            if len(level.stacks) > 1
+        ]
         parts = self._measured(rows)
-        return np.column_stack([_flat(part) for part in parts] + choices + [genes[:, kept]])
+        return np.column_stack([_flat(part) for part in parts] + choices + [genes[:, kept]] + stacks)
 
     def counts(self, rows: RowArray) -> FloatArray:
         """log2 of the words held, moved and served, by level and tensor, and of the steps: (n, counts)."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations, permutations
 
 from dse.domains.levels.layout import Layout, RowArray
 from dse.domains.levels.machine import Machine
@@ -17,6 +18,7 @@ from dse.domains.levels.space.constraints import (
     stationary,
     staying,
 )
+from dse.domains.levels.uneven import stored
 from dse.domains.levels.workload import Workload
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError
@@ -26,7 +28,8 @@ from dse.support.errors import InputError
 class LevelChoices:
     """Of the level at `place`: the orders to choose from, the tensors that it keeps, and those left open.
 
-    `permuted` says whether the orders are all of the dims that it loops over.
+    `permuted` says whether the orders are all of the dims that it loops over. Of a level `in_parts` the first
+    part has `stacks`, the choices of what the level stores, from the outermost tensor in: one in each part.
     """
 
     place: int
@@ -35,6 +38,13 @@ class LevelChoices:
     keeps: tuple[str, ...]
     open: tuple[str, ...]
     permuted: bool
+    stacks: tuple[tuple[str, ...], ...] = ()
+    in_parts: bool = False
+
+    @property
+    def stack_gene(self) -> str:
+        """The name of the gene that says what is stored above what."""
+        return f"{self.name}.stack"
 
     @property
     def order_gene(self) -> str:
@@ -48,7 +58,15 @@ class LevelChoices:
     def encode(self, row: RowArray, layout: Layout, places: Mapping[str, int], vector: IntArray) -> str:
         """Write the genes of a row's order and kept tensors; why there are none, or nothing."""
         kept = row[layout.keep(self.place)].tolist()
+        if self.stacks:
+            stack = _stack(row, layout, self.place, max(map(len, self.stacks)))
+            if stack not in self.stacks:
+                return f"{self.name} stores {_named(stack)}, of {' or '.join(map(_named, self.stacks[:8]))}"
+            if len(self.stacks) > 1:
+                vector[places[self.stack_gene]] = self.stacks.index(stack)
         for tensor, keeps in zip(layout.tensors, kept, strict=True):
+            if self.in_parts:
+                continue
             if tensor in self.open:
                 vector[places[self.keep_gene(tensor)]] = int(bool(keeps))
             elif bool(keeps) != (tensor in self.keeps):
@@ -70,6 +88,21 @@ class LevelChoices:
         return ""
 
 
+def _stack(row: RowArray, layout: Layout, place: int, most: int) -> tuple[str, ...] | None:
+    """The tensors of parts of a level, one each from the first; None where that is not what they keep."""
+    found: list[str] = []
+    for part in range(place, place + most):
+        kept = [name for name, keeps in zip(layout.tensors, row[layout.keep(part)], strict=True) if keeps]
+        if len(kept) > 1 or (kept and len(found) < part - place):
+            return None
+        found += kept
+    return tuple(found)
+
+
+def _named(stack: tuple[str, ...] | None) -> str:
+    return "no tensor, or several in one part" if stack is None else " above ".join(stack) or "nothing"
+
+
 def level_choices(
     workload: Workload, machine: Machine, chains: Sequence[FactorChain], constraints: Constraints
 ) -> tuple[LevelChoices, ...]:
@@ -89,8 +122,31 @@ def level_choices(
             open_ = tuple(name for name in may if name not in keeps)
         orders = _orders(workload, machine, chains, constraints, place)
         permuted = constraints.orders == ALL and len(orders) > 1
-        found.append(LevelChoices(place, level.name, orders, tuple(keeps), open_, permuted))
+        parts = machine.storages.count(machine.storages[place])
+        if parts == 1:
+            found.append(LevelChoices(place, level.name, orders, tuple(keeps), open_, permuted))
+            continue
+        first = machine.storages[place] == place
+        stacks = _stacks(workload, machine, constraints, place) if first else ()
+        found.append(LevelChoices(place, level.name, orders, (), (), permuted, stacks, in_parts=True))
     return tuple(found)
+
+
+def _stacks(
+    workload: Workload, machine: Machine, constraints: Constraints, place: int
+) -> tuple[tuple[str, ...], ...]:
+    """All orders of the tensors that a level in parts keeps, for each choice of them."""
+    level = machine.levels[place]
+    must = stored(machine, level)
+    open_ = [name for name in workload.tensor_names if name in (level.may_keep or ()) and name not in must]
+    fixed = constraints.keep.get(place)
+    choices = [
+        tuple(name for name in workload.tensor_names if name in {*must, *more})
+        for count in range(len(open_) + 1)
+        for more in combinations(open_, count)
+    ]
+    kept = choices if fixed is None else [fixed]
+    return tuple(stack for one in kept for stack in permutations(one))
 
 
 def _orders(

@@ -13,7 +13,8 @@ from math import inf, log2
 from typing import Any
 
 from dse.core.hardware import Values, read_choices
-from dse.domains.levels.machine import MAX_INSTANCES, MAX_WORDS, Level, Machine
+from dse.domains.levels.machine import MAX_INSTANCES, MAX_WORDS, UNEVEN, Level, Machine
+from dse.domains.levels.uneven import with_nests
 from dse.support.errors import InputError, shorten, unknown
 from dse.support.validation import keys, positive_number, table, whole_number
 
@@ -57,7 +58,7 @@ class Opened:
 
     def of_machine(self, machine: Machine) -> Opened:
         """The same in the order of a machine's levels. InputError for a level that it has not."""
-        names = [level.name for level in machine.levels]
+        names = [level.name for level in (machine.even or machine).levels]
         for level, _, _ in self.choices:
             if level not in names:
                 raise unknown("level", level, names, "hardware.levels")
@@ -68,6 +69,8 @@ class Opened:
         """The machine with a value, in words, for each figure that is open."""
         if machine.stated:
             return self.machine(machine.stated, values).of_widths(machine.widths)
+        if machine.even:
+            return with_nests(self.machine(machine.even, values), UNEVEN)
         levels = {level.name: level for level in machine.levels}
         for (name, figure, _), value in zip(self.choices, values, strict=True):
             levels[name] = _with_figure(levels[name], figure, value)
@@ -79,7 +82,8 @@ class Opened:
 
     def nearest(self, machine: Machine) -> tuple[int, ...]:
         """For each figure the index of the value nearest to the machine's own, by ratio."""
-        levels = {level.name: level for level in (machine.stated or machine).levels}
+        said = machine.stated or machine
+        levels = {level.name: level for level in (said.even or said).levels}
         found = []
         for name, figure, values in self.choices:
             own = _figure(levels[name], figure)

@@ -61,6 +61,7 @@ def pack(
     slots = _add_factors(maker, machine, chains)
     order_gene = _add_orders(maker, levels)
     keep_gene = _add_kept(maker, layout, levels)
+    stacks = _add_stacks(maker, layout, levels)
     if not maker.genes:
         # Of a vector without genes nobody could make a choice.
         maker.block(
@@ -88,6 +89,7 @@ def pack(
         order_columns=np.array([layout.order(level.place).start for level in levels], dtype=np.int64),
         orders=np.array([[layout.dims.index(dim) for dim in order] for order in orders], dtype=np.int32),
         keep_gene=keep_gene,
+        **stacks,
         sizes=np.array([gene.size for gene in maker.genes], dtype=np.int64),
         block_kind=np.ascontiguousarray(kinds[:, 0]),
         block_of=np.ascontiguousarray(kinds[:, 1]),
@@ -134,12 +136,37 @@ def _add_kept(maker: _Maker, layout: Layout, levels: Sequence[LevelChoices]) -> 
     return np.array(pairs, dtype=np.int64).reshape(-1, 2)
 
 
+def _add_stacks(maker: _Maker, layout: Layout, levels: Sequence[LevelChoices]) -> dict[str, IntArray]:
+    """The genes of what is stored above what, and the columns that are 1 for each of their values."""
+    genes, starts, columns = [], [], []
+    for level in levels:
+        if len(level.stacks) > 1:
+            genes.append(maker.gene(Gene(level.stack_gene, len(level.stacks), "categorical", level.name)))
+            maker.block(level.stack_gene, genes[-1:], KEEP, level.place)
+            starts.append(len(columns))
+            columns += [_stack_columns(layout, level.place, stack) for stack in level.stacks]
+    return {
+        "stack_gene": np.array(genes, dtype=np.int64),
+        "stack_start": np.array(starts, dtype=np.int64),
+        "stack_columns": padded(columns) if columns else np.zeros((0, 1), dtype=np.int64),
+    }
+
+
+def _stack_columns(layout: Layout, place: int, stack: Sequence[str]) -> list[int]:
+    """Where a row says that each tensor of a stack is kept."""
+    tensors = layout.tensors
+    return [layout.keep(place + number).start + tensors.index(name) for number, name in enumerate(stack)]
+
+
 def _template(layout: Layout, levels: Sequence[LevelChoices]) -> RowArray:
     """A row whose loops run once, with each level's first order and what it keeps in any case."""
     row = np.ones(layout.columns, dtype=np.int32)
     for level in levels:
         row[layout.order(level.place)] = [layout.dims.index(dim) for dim in level.orders[0]]
         row[layout.keep(level.place)] = [name in level.keeps for name in layout.tensors]
+    for level in levels:
+        if len(level.stacks) == 1:
+            row[_stack_columns(layout, level.place, level.stacks[0])] = 1
     return row
 
 

@@ -25,6 +25,7 @@ from dse.domains.levels.space.layers import LevelChoices, level_choices
 from dse.domains.levels.space.opened import NOTHING
 from dse.domains.levels.space.packing import Packed, pack
 from dse.domains.levels.space.tables import ShapeTables, shape_tables
+from dse.domains.levels.uneven import straightened
 from dse.domains.levels.workload import Workload, workload_of
 from dse.support.arrays import BoolArray, FloatArray, IntArray
 from dse.support.errors import InputError
@@ -108,7 +109,9 @@ class HierarchySpace(GeneVectors):
     def mappings(self) -> int:
         """How many distinct mappings the vectors decode to, exactly; those that do not fit count too."""
         chains: int = math.prod(chain.count for chain in self.chains)
-        others = math.prod(len(level.orders) << len(level.open) for level in self.levels)
+        others = math.prod(
+            (len(level.orders) << len(level.open)) * max(1, len(level.stacks)) for level in self.levels
+        )
         return chains * others
 
     def show(self, genes: IntArray) -> str:
@@ -145,6 +148,10 @@ class HierarchySpace(GeneVectors):
         """
         words, wide = np.empty((2, len(self.machine.levels), len(rows)), dtype=np.int64)
         _shape_kernels().measure(rows, self.shapes, words, wide)
+        for place, first in enumerate(self.machine.storages):
+            if first != place:
+                words[first] += words[place]
+                words[place] = 0
         return words.T, wide.T
 
     def fits(self, rows: RowArray) -> BoolArray:
@@ -180,6 +187,8 @@ class HierarchySpace(GeneVectors):
 
     def encode(self, mappings: list[HierarchyMapping] | HierarchyBatch) -> IntArray:
         """The canonical vectors of mappings: (n, genes). InputError for one that is not in the space."""
+        if not isinstance(mappings, HierarchyBatch):
+            mappings = [straightened(self.machine, mapping) for mapping in mappings]
         rows = mappings.rows if isinstance(mappings, HierarchyBatch) else self.layout.encode(mappings)
         genes = np.zeros((len(rows), len(self.sizes)), dtype=np.int64)
         for place, row in enumerate(rows):

@@ -24,8 +24,9 @@ class SpaceTables(NamedTuple):
     a length, and in `edge_factors` by which factor. `lengths` and `primes` (dims, most), 0 where there are
     none; `whole` (dims), the place of the dim's size among its lengths. `template` is a row whose loops run
     once. `order_gene` (levels) and `order_start` say where in `orders` (n, dims) a level's are;
-    `keep_gene` are pairs of gene and column. `first_gene` (blocks + 1), `block_kind` and `block_of` (its dim
-    or level) describe the blocks.
+    `keep_gene` are pairs of gene and column. A `stack_gene` picks, from its `stack_start` on, the row of
+    `stack_columns` (n, most) that become 1, 0 behind them. `first_gene` (blocks + 1), `block_kind` and
+    `block_of` (its dim or level) describe the blocks.
     """
 
     first_slot: IntArray
@@ -45,6 +46,9 @@ class SpaceTables(NamedTuple):
     order_columns: IntArray
     orders: RowArray
     keep_gene: IntArray
+    stack_gene: IntArray
+    stack_start: IntArray
+    stack_columns: IntArray
     sizes: IntArray
     block_kind: IntArray
     block_of: IntArray

@@ -28,6 +28,11 @@ def decode(genes, t, rows):
                     rows[i, first + place] = order[place]
         for pair in range(len(t.keep_gene)):
             rows[i, t.keep_gene[pair, 1]] = genes[i, t.keep_gene[pair, 0]]
+        for stack in range(len(t.stack_gene)):
+            columns = t.stack_columns[t.stack_start[stack] + genes[i, t.stack_gene[stack]]]
+            for column in columns:
+                if column:
+                    rows[i, column] = 1
 
 
 @inlined

@@ -1,0 +1,115 @@
+"""Nests of loops in which each tensor of a level has a depth of its own.
+
+An even nest has all that a level keeps at one depth: above the loops of the level. In an uneven one a tensor's
+storage may stand below loops that another's, at the same level, stands above. Such a nest is an even one of a
+machine whose levels are divided: a part for each tensor that the level may keep, one below the other, each
+with loops of its own, which share the level's room and its rates. Spatial loops stay below the last part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import chain, groupby
+
+from dse.domains.levels.machine import EVEN, TENSORS, UNEVEN, Bandwidth, Level, Machine
+from dse.domains.levels.mapping import HierarchyMapping, LevelMapping, Loop
+from dse.support.errors import InputError, unknown
+
+NESTS = (EVEN, UNEVEN)
+
+
+def with_nests(machine: Machine, nests: str) -> Machine:
+    """The machine for nests of a kind; InputError where it has none of them."""
+    if nests not in NESTS:
+        raise unknown("nests", nests, NESTS)
+    if nests == EVEN:
+        return machine.even or machine
+    if machine.even:
+        return machine
+    for level in machine.levels:
+        if level.holds:
+            held = ", ".join(level.holds)
+            raise InputError(f"machine {machine.name}: level {level.name} holds {held}: its nests are even")
+    parts = [_parts(level, outermost=place == 0) for place, level in enumerate(machine.levels)]
+    return replace(machine, levels=tuple(chain.from_iterable(parts)), even=machine)
+
+
+def _parts(level: Level, *, outermost: bool) -> list[Level]:
+    """What a level becomes: a part for each tensor that it may keep. The outermost keeps all at the top."""
+    may_keep = TENSORS if level.may_keep is None else (*level.keeps, *level.may_keep)
+    count = len(dict.fromkeys(may_keep))
+    if outermost or count < 2:
+        return [level]
+    inner = {"fan_out": 1, "spread": None, "multicast": True, "reduction": True}
+    first = replace(level, keeps=(), may_keep=tuple(may_keep), **inner)
+    other = replace(first, capacity=None, bandwidth=Bandwidth(), leak_pj=0.0, part_of=level.name)
+    parts = [first, *(replace(other, name=f"{level.name}:{number}") for number in range(2, count + 1))]
+    spreading = (level.fan_out, level.spread, level.multicast, level.reduction)
+    fan_out, spread, multicast, reduction = spreading
+    parts[-1] = replace(parts[-1], fan_out=fan_out, spread=spread, multicast=multicast, reduction=reduction)
+    return parts
+
+
+def storage_parts(machine: Machine) -> list[list[int]]:
+    """The places of each level's parts, the outermost level first; one place where it is not divided."""
+    places = range(len(machine.levels))
+    return [list(group) for _, group in groupby(places, key=machine.storages.__getitem__)]
+
+
+def stored(machine: Machine, level: Level) -> tuple[str, ...]:
+    """What a divided level, named by its first part, has to keep."""
+    assert machine.even is not None
+    return next(one.keeps for one in machine.even.levels if one.name == level.name)
+
+
+def straightened(machine: Machine, mapping: HierarchyMapping) -> HierarchyMapping:
+    """An uneven nest with one tensor in each part, the outermost first, loops in the part that is next above.
+
+    An even one, of the machine before it was divided, becomes an uneven one as well. A nest of another number
+    of levels is left as it is. InputError where loops that no tensor stands between cannot be one part's.
+    """
+    even = machine.even
+    if even is None or len(mapping.levels) not in (len(even.levels), len(machine.levels)):
+        return mapping
+    given, found = list(mapping.levels), []
+    whole = len(given) == len(machine.levels)
+    for parts in storage_parts(machine):
+        here = [given.pop(0) for _ in (parts if whole else parts[:1])]
+        found += here if _is_straight(here, len(parts)) else _one_each(machine, parts, here)
+    return HierarchyMapping(tuple(found))
+
+
+def _is_straight(given: Sequence[LevelMapping], parts: int) -> bool:
+    """Whether there is a part for each tensor, and those that keep nothing are the last."""
+    counts = [len(part.keep) for part in given]
+    return len(given) == parts and (
+        parts == 1 or (max(counts) < 2 and counts == sorted(counts, reverse=True))
+    )
+
+
+def _one_each(machine: Machine, parts: Sequence[int], given: Sequence[LevelMapping]) -> list[LevelMapping]:
+    kept: list[str] = []
+    loops: list[list[Loop]] = [[] for _ in parts]
+    for part in given:
+        kept += part.keep
+        if len(kept) > len(parts):
+            return list(given)  # it keeps something twice, which its price says
+        loops[len(kept) - 1] += part.temporal
+    # Below the last tensor loops stand in the last part, above the fan-out.
+    last = max(len(kept) - 1, 0)
+    if last < len(parts) - 1:
+        loops[-1], loops[last] = loops[last] + loops[-1], []
+    name = machine.levels[parts[0]].name
+    for own in loops:
+        if len(dict(own)) < len(own):
+            raise InputError(f"{name}: two loops over the same dim stand between its tensors; make them one")
+    spatial = given[-1].spatial
+    return [
+        LevelMapping(
+            (kept[number],) if number < len(kept) else (),
+            tuple(loops[number]),
+            spatial if number == len(parts) - 1 else (),
+        )
+        for number in range(len(parts))
+    ]
