@@ -6,6 +6,7 @@ from math import prod
 
 from dse.core.objective import objective_named
 from dse.domains.levels.problem import MachineProblem
+from dse.domains.levels.space.chains import TEMPORAL
 from dse.support.errors import InputError
 
 GROUP = "loop orders with factors"
@@ -24,6 +25,9 @@ def refuse(problem: MachineProblem) -> None:
         )
     if problem.parts.hardware:
         raise InputError("figures of a machine of levels that are open cannot be certified: leave them out")
+    if problem.accelerator.even:
+        _refuse_uneven(problem)
+        return
     levels = problem.space.levels
     orders = prod(len(level.orders) for level in levels)
     if orders > MAX_ORDERS:
@@ -40,3 +44,14 @@ def refuse(problem: MachineProblem) -> None:
     chains = max(chain.count for chain in problem.space.chains)
     if chains > MAX_CHAINS:
         raise InputError(f"{chains:,} ways to factor one dim are too many to certify; at most {MAX_CHAINS:,}")
+
+
+def _refuse_uneven(problem: MachineProblem) -> None:
+    """InputError where loops or orders are fixed: what nests are as good as others is not known then."""
+    said = problem.space.constraints
+    loops = [kind for _, kind, _ in said.factors if kind == TEMPORAL]
+    if loops or said.order or said.stationary:
+        raise InputError(
+            "optima of uneven nests are proven without fixed loops: leave out LEVEL.temporal.DIM, LEVEL.order "
+            "and LEVEL.stationary; LEVEL.spatial.DIM and LEVEL.keep may be fixed"
+        )

@@ -10,8 +10,7 @@ so are all mappings of a space of few.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from itertools import product
+from collections.abc import Sequence
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -21,18 +20,13 @@ from dse.core.objective import objective_named
 from dse.domains.levels.layout import RowArray
 from dse.domains.levels.problem import MachineProblem
 from dse.models.timeloop.proof.bounds import GROUP
-from dse.models.timeloop.proof.branch import Branch
-from dse.models.timeloop.proof.components import components_of
-from dse.models.timeloop.proof.counts import Counts
+from dse.models.timeloop.proof.branches import branches_of
 from dse.models.timeloop.proof.frontier import pack, unpack
 from dse.models.timeloop.proof.nodes import Node, WholeChains, every_chain
-from dse.models.timeloop.proof.orders import orders_of
-from dse.models.timeloop.proof.parallel import busy_components
 from dse.models.timeloop.proof.room import SLACK
 from dse.models.timeloop.proof.terms import unit_of_loss
-from dse.models.timeloop.proof.whole import Rows
 from dse.proof.contract import Bounded, Children, Found, Rounds, boxes_of
-from dse.support.arrays import AnyArray, BoolArray, FloatArray
+from dse.support.arrays import AnyArray, FloatArray
 
 if TYPE_CHECKING:
     from dse.domains.levels.mapping import HierarchyMapping
@@ -61,20 +55,8 @@ class LevelBoxes:
         self._unit = unit_of_loss(objective, self._hertz)
         self._of_latency = objective.exponents == {"latency": 1}
         self.rounds = Rounds(least=8, most=8, share=1, alike=ALIKE if self._of_latency else 0.0)
-        self.is_small = may_be_small and problem.space.mappings <= MAX_WHOLE
-        every = components_of(problem)
-        # A dim of size 1 has no loops: without others it stands for all.
-        looped = [one for one in every if (one.temporal * one.spatial).max() > 1] or every[:1]
-        fan_outs = [level.fan_out for level in problem.accelerator.levels]
-        busy = busy_components(looped, fan_outs, problem.use.least_macs)
-        self._components = looped if busy is None else busy
-        counts = [Counts(problem.space.workload, problem.accelerator, one) for one in self._components]
-        self._orders = orders_of(problem)
-        self._branches = [
-            Branch(problem, number, self._components, counts, self._orders, keep)
-            for number, keep in enumerate(() if busy is None else _bypasses(problem))
-        ]
-        self._rows = Rows(problem, self._components, self._orders)
+        self.is_small = may_be_small and problem.space.mappings <= MAX_WHOLE and not problem.accelerator.even
+        self._branches = branches_of(problem)
         self._tied = self._tied_before = 0
         self._counting = Lock()
 
@@ -84,13 +66,16 @@ class LevelBoxes:
 
     def roots(self) -> AnyArray:
         """See Boxes: one for every choice of what levels keep; none if too few MACs can be at work."""
-        return boxes_of([branch.root() for branch in self._branches])
+        return boxes_of([self._branches.root(number) for number in range(len(self._branches))])
 
     def bound(self, boxes: AnyArray, to_beat: float) -> Bounded:
         """See Boxes. On the way some whole chains near where relaxations ended are priced."""
         losses, found, target = np.zeros(len(boxes)), [], self._target(to_beat)
         for place, node in enumerate(() if self.is_small else boxes):
-            new, near = self._branches[node.branch].relaxed(node, target, ROUNDS)
+            branch = self._branches[node.branch]
+            if not len(node.chains[0]):
+                node = branch.root()
+            new, near = branch.relaxed(node, target, ROUNDS)
             found += self._price(node, near, to_beat)
             losses[place] = to_beat if new is None else self._loss(new.bound)
             boxes[place] = node if new is None else new
@@ -166,7 +151,8 @@ class LevelBoxes:
             chosen = ranked[start : start + PRICED_AT_ONCE]
             if found.losses[chosen[0]] - SLACK >= target:
                 break
-            rows = self._rows.write(node.pattern, self._branches[node.branch].keep, found.chains[chosen])
+            branch = self._branches[node.branch]
+            rows = branch.rows.write(node.pattern, branch.keep, found.chains[chosen])
             if not len(rows):
                 continue
             losses = self._problem.price_rows(rows).loss
@@ -182,15 +168,3 @@ class LevelBoxes:
 
 def _found(better: Sequence[tuple[float, RowArray]]) -> Found:
     return Found(np.array([loss for loss, _ in better]), [row for _, row in better])
-
-
-def _bypasses(problem: MachineProblem) -> Iterator[BoolArray]:
-    """What levels keep: (levels, tensors), once for every choice that is open."""
-    names = problem.space.workload.tensor_names
-    levels = problem.space.levels
-    open_ = [(level.place, names.index(tensor)) for level in levels for tensor in level.open]
-    for choice in product((False, True), repeat=len(open_)):
-        keep = np.array([[name in level.keeps for name in names] for level in levels])
-        for (place, tensor), kept in zip(open_, choice, strict=True):
-            keep[place, tensor] = kept
-        yield keep

@@ -22,6 +22,7 @@ from dse.models.timeloop.proof.room import MAX_LOG, SLACK, Room
 from dse.models.timeloop.proof.sums import Sums
 from dse.models.timeloop.proof.tables import KERNEL, Tables
 from dse.models.timeloop.proof.terms import Terms
+from dse.models.timeloop.proof.whole import Rows
 from dse.support.arrays import BoolArray, FloatArray, IntArray
 from dse.support.jit import load_kernels
 
@@ -51,8 +52,9 @@ class Branch:
         counts: Sequence[Counts],
         orders: Orders,
         keep: BoolArray,
+        rows: Rows,
     ) -> None:
-        self.number, self.keep, self.orders = number, keep, orders
+        self.number, self.keep, self.orders, self.rows = number, keep, orders, rows
         terms = Terms(problem, counts, keep)
         self._tables = Tables(terms, orders, counts)
         self._components, self._counts = components, counts
@@ -61,6 +63,7 @@ class Branch:
         self._dividing = Dividing(self._sums, orders, counts)
         self._parallel = Parallel(components, [level.fan_out for level in problem.accelerator.levels])
         self._iterations = math.prod(map(float, problem.space.workload.sizes.values()))
+        self._deliveries = sorted({delivery for _, delivery in self._sums.deliveries})
         self._by_choice: dict[tuple[int, Choice], list[BoolArray | None]] = {}
 
     @property
@@ -87,6 +90,8 @@ class Branch:
 
     def undecided(self, pattern: Pattern) -> int | None:
         """The outermost level of which a pattern says nothing, though its loops matter; None without any."""
+        if self.orders.settled is not None:
+            return self.orders.undecided(pattern, self._deliveries)
         deepest = int(np.flatnonzero(self.keep.any(axis=1)).max())
         for level, choice in enumerate(pattern[:deepest]):
             if choice == OPEN and self.orders.looped[level]:

@@ -12,8 +12,10 @@ from functools import cached_property
 import numpy as np
 
 from dse.domains.levels.problem import MachineProblem
+from dse.domains.levels.space.chains import SPATIAL, FactorChain
 from dse.domains.levels.workload import Workload
-from dse.support.arrays import FloatArray, IntArray
+from dse.models.timeloop.proof.arrangements import Arrangement
+from dse.support.arrays import BoolArray, FloatArray, IntArray
 from dse.support.errors import InputError
 
 MAX_CHAINS = 1_000_000
@@ -51,13 +53,13 @@ class Component:
         return both.reshape(len(self), -1)
 
 
-def components_of(problem: MachineProblem) -> list[Component]:
-    """The components of a problem's dims, each with all its chains.
+def components_of(problem: MachineProblem, arranged: Arrangement | None = None) -> list[Component]:
+    """The components of a problem's dims, each with all its chains; or with those of an arrangement.
 
     Chains that fit nowhere, whatever the other dims do, are left out. InputError if there are too many.
     """
-    workload, factors = problem.space.workload, _chain_factors(problem)
-    found = []
+    workload, keep = problem.space.workload, _may_keep(problem) if arranged is None else arranged.keep
+    factors, found = _chain_factors(problem, arranged), []
     for dims in _sharing(workload):
         count = 1
         temporal = np.empty((1, 0, factors[0].shape[1]), dtype=np.int64)
@@ -71,7 +73,7 @@ def components_of(problem: MachineProblem) -> list[Component]:
             right = np.tile(np.arange(len(chains)), len(temporal))
             temporal = np.concatenate([temporal[left], chains[right, np.newaxis, :, 0]], axis=1)
             spatial = np.concatenate([spatial[left], chains[right, np.newaxis, :, 1]], axis=1)
-        component = _fitting(problem, Component(dims, temporal, spatial))
+        component = _fitting(problem, Component(dims, temporal, spatial), keep)
         if len(component) > MAX_CHAINS:
             raise _too_many(workload, dims, len(component))
         found.append(component)
@@ -98,27 +100,30 @@ def _sharing(workload: Workload) -> list[tuple[int, ...]]:
     return [tuple(dim for dim, one in enumerate(group) if one == number) for number in dict.fromkeys(group)]
 
 
-def _fitting(problem: MachineProblem, component: Component) -> Component:
-    """The chains whose tiles and fan-outs fit while all other dims are 1."""
-    workload, levels = problem.space.workload, problem.accelerator.levels
-    keep = np.ones(len(component), dtype=bool)
-    for place, level in enumerate(levels):
-        keep &= component.spatial[..., place].prod(axis=1) <= level.fan_out
-        room = problem.use.rooms[place]
+def _may_keep(problem: MachineProblem) -> BoolArray:
+    """What levels keep in any case: (levels, tensors)."""
+    names = problem.space.workload.tensor_names
+    return np.array([[name in level.keeps for name in names] for level in problem.space.levels])
+
+
+def _fitting(problem: MachineProblem, component: Component, keep: BoolArray) -> Component:
+    """The chains whose tiles and fan-outs fit while all other dims are 1, of what levels `keep`."""
+    workload, machine = problem.space.workload, problem.accelerator
+    left = np.ones(len(component), dtype=bool)
+    held = np.zeros((len(machine.levels), len(component)))
+    for place, level in enumerate(machine.levels):
+        left &= component.spatial[..., place].prod(axis=1) <= level.fan_out
+        for number, tensor in enumerate(workload.tensors):
+            if keep[place, number] and tensor.name not in level.holds:
+                words = tile_words(workload, number, component, place)
+                held[machine.storages[place]] += words * tensor.bits
+    for place, room in enumerate(problem.use.rooms):
         if room is not None:
-            held = sum(
-                (
-                    tile_words(workload, number, component, place) * tensor.bits
-                    for number, tensor in enumerate(workload.tensors)
-                    if tensor.name in problem.space.levels[place].keeps and tensor.name not in level.holds
-                ),
-                np.zeros(len(component)),
-            )
-            keep &= held <= room
-    if not keep.any():
+            left &= held[place] <= room
+    if not left.any():
         # Nothing fits at all; what is too large is told chain by chain.
         return component
-    return Component(component.dims, component.temporal[keep], component.spatial[keep])
+    return Component(component.dims, component.temporal[left], component.spatial[left])
 
 
 def tile_words(workload: Workload, tensor: int, component: Component, level: int) -> FloatArray:
@@ -150,10 +155,15 @@ def extent(terms: list[tuple[int, int]], component: Component, level: int) -> Fl
     return 1.0 + np.asarray(more, dtype=np.float64)
 
 
-def _chain_factors(problem: MachineProblem) -> list[IntArray]:
+def _chain_factors(problem: MachineProblem, arranged: Arrangement | None) -> list[IntArray]:
     """Of every dim its chains: (chains, levels, 2), the temporal and the spatial factor of each level."""
     levels, found = len(problem.accelerator.levels), []
-    for chain in problem.space.chains:
+    for dim, chain in enumerate(problem.space.chains):
+        if arranged is not None:
+            slots = (
+                slot for slot in chain.slots if slot.kind == SPATIAL or dim in arranged.looped[slot.level]
+            )
+            chain = FactorChain(chain.dim, chain.size, tuple(slots))
         rows: list[list[tuple[int, int, int]]] = [[]]
         ends = [chain.size]
         for slot, step in zip(chain.slots, chain.choices, strict=True):

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
 
-from dse.models.timeloop.proof.branch import Branch
+from dse.models.timeloop.proof.branches import Branches
 from dse.models.timeloop.proof.nodes import Node
 from dse.models.timeloop.proof.orders import EMPTY, OPEN, Choice, First
 from dse.support.arrays import FloatArray
 
 
-def pack(nodes: Iterable[Node], bounds: FloatArray) -> bytes:
+def pack(nodes: Sequence[Node], bounds: FloatArray) -> bytes:
     """Branch, pattern and chains of nodes, and their bounds; where their relaxations ended is found again."""
     about = [
         (node.branch, [list(choice) if isinstance(choice, First) else choice for choice in node.pattern])
@@ -29,25 +29,26 @@ def pack(nodes: Iterable[Node], bounds: FloatArray) -> bytes:
         file,
         about=np.frombuffer(json.dumps(about).encode(), dtype=np.uint8),
         bounds=bounds,
+        counts=np.array([len(node.chains) for node in nodes], dtype=np.int32),
         lengths=np.array([len(part) for part in parts], dtype=np.int32),
         chains=np.concatenate([*parts, np.empty(0)]).astype(np.int32),
     )
     return file.getvalue()
 
 
-def unpack(data: bytes, branches: Sequence[Branch]) -> tuple[list[Node], FloatArray]:
+def unpack(data: bytes, branches: Branches) -> tuple[list[Node], FloatArray]:
     """The nodes that `pack` wrote, and their bounds; none where it was not `pack` that did."""
     try:
         with np.load(io.BytesIO(data)) as file:
             about = json.loads(file["about"].tobytes())
-            bounds, lengths = file["bounds"], file["lengths"]
+            bounds, lengths, counts = file["bounds"], file["lengths"], file["counts"]
             parts = np.split(file["chains"].astype(np.int64), np.cumsum(lengths)[:-1])
     except (OSError, ValueError, KeyError, BadZipFile):
         return [], np.empty(0)
-    found, each = [], len(parts) // max(len(about), 1)
-    for number, (branch, pattern) in enumerate(about):
-        root = branches[branch].root()
-        chains = tuple(parts[number * each : (number + 1) * each])
+    found = []
+    for (branch, pattern), count in zip(about, counts.tolist(), strict=True):
+        root = branches.root(branch) if count == 1 and not len(parts[0]) else branches[branch].root()
+        chains, parts = tuple(parts[:count]), parts[count:]
         choices = tuple(_choice(choice) for choice in pattern)
         over = tuple(np.zeros(len(part)) for part in chains)
         found.append(replace(root, pattern=choices, chains=chains, over=over))

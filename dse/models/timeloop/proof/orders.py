@@ -13,6 +13,7 @@ anew with every step of the loops outside of the first that moves it: those insi
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -60,6 +61,10 @@ class Orders:
     slides: frozenset[int]
     looped: tuple[tuple[int, ...], ...]
     mirror: tuple[int, ...]
+    settled: frozenset[tuple[int, int]] | None = None
+    """Tensors and levels of which every loop outside counts; None where nests are even."""
+    windowed: frozenset[int] = frozenset()
+    """The tensors that loops over the dims of windows move by less than a tile."""
 
     def mirrored(self, pattern: Pattern) -> Pattern:
         """The pattern of the same mappings with the dims of the mirror."""
@@ -107,6 +112,8 @@ class Orders:
 
     def outside(self, pattern: Pattern, tensor: int, level: int) -> Outside:
         """What is outside of the tiles of a tensor that a level keeps."""
+        if self.settled is not None and (tensor, level) in self.settled:
+            return self._settled(pattern, tensor, level)
         run, still, known = level, False, True
         for outer in range(level - 1, -1, -1):
             choice = pattern[outer]
@@ -124,8 +131,30 @@ class Orders:
                 break
         return Outside(run, None, still, known)
 
+    def _settled(self, pattern: Pattern, tensor: int, level: int) -> Outside:
+        """As `outside`, where no loop is left out: only whether rows slide depends on the innermost."""
+        for outer in range(level - 1, -1, -1):
+            choice = pattern[outer]
+            if not self.looped[outer] or choice == EMPTY:
+                continue
+            if choice == OPEN:
+                return Outside(level, None, still=False, known=False)
+            dim = choice.dims[0]
+            slides = dim in self.slides and tensor not in self.left[dim]
+            return Outside(level, (outer, dim) if slides else None, still=False, known=True)
+        return Outside(level, None, still=False, known=True)
+
+    def undecided(self, pattern: Pattern, deliveries: Iterable[tuple[int, int]]) -> int | None:
+        """The innermost level of which a pattern says nothing, though that matters for one of the deliveries
+        of tensors to levels; None without any.
+        """
+        levels = [self.unknown(pattern, *one) for one in deliveries]
+        return max((level for level in levels if level is not None), default=None)
+
     def unknown(self, pattern: Pattern, tensor: int, level: int) -> int | None:
         """The innermost level outside of another's tiles of a tensor that is open, if it matters."""
+        if self.settled is not None and (tensor, level) in self.settled and tensor not in self.windowed:
+            return None
         for outer in range(level - 1, -1, -1):
             choice = pattern[outer]
             if not self.looped[outer] or choice == EMPTY:
@@ -171,7 +200,12 @@ def orders_of(problem: MachineProblem) -> Orders:
         for axis in tensor.axes
     ]
     slides = frozenset(workload.names.index(dim) for dims in windows if len(dims) > 1 for dim in dims)
-    return Orders(left, slides, looped, _mirror(problem))
+    windowed = frozenset(
+        number
+        for number, tensor in enumerate(workload.tensors)
+        if any(sum(workload.sizes[dim] > 1 for dim, factor in axis if factor) > 1 for axis in tensor.axes)
+    )
+    return Orders(left, slides, looped, _mirror(problem), windowed=windowed)
 
 
 def _mirror(problem: MachineProblem) -> tuple[int, ...]:

@@ -105,7 +105,8 @@ class Terms:
         kept = [_Kept(*one) for one in self._kept()]
         energy, cycles = self._energy(kept), [Group(CYCLES, [Term(1.0, (Counts.steps,))])]
         for place, level in enumerate(levels):
-            cycles += self._transfers(place, level, [one for one in kept if one.level == place])
+            parts = [one for one in kept if self.problem.accelerator.storages[one.level] == place]
+            cycles += self._transfers(place, level, parts)
         self.groups = _minimised(objective, float(self.problem.criteria.hertz), energy, cycles)
         for place, level in enumerate(levels):
             self.groups += self._limits(place, level)
@@ -214,12 +215,13 @@ class Terms:
         room = self.problem.use.rooms[place]
         if room is not None:
             group = Group(LIMIT)
-            for tensor in np.flatnonzero(self.keep[place]).tolist():
-                if self.problem.space.workload.tensors[tensor].name in level.holds:
+            for part, tensor in np.argwhere(self.keep).tolist():
+                name = self.problem.space.workload.tensors[tensor].name
+                if self.problem.accelerator.storages[part] != place or name in level.holds:
                     continue
                 # Of a level without any room nothing fits; a logarithm of 0 is nothing to reckon with.
                 wide = self.problem.space.workload.tensors[tensor].bits
-                group.add(wide / max(room, 0.5), (_tile(tensor, place),))
+                group.add(wide / max(room, 0.5), (_tile(tensor, part),))
             found.append(group)
         if level.fan_out > 1:
             found.append(Group(LIMIT, [Term(1 / self._widest(place), (_fan_out(place),))], spreads=True))

@@ -12,7 +12,7 @@ from dse.domains.levels.layout import RowArray
 from dse.domains.levels.problem import MachineProblem
 from dse.domains.levels.space.constraints import Order
 from dse.models.timeloop.proof.components import Component
-from dse.models.timeloop.proof.orders import Choice, First, Orders, Pattern
+from dse.models.timeloop.proof.orders import OPEN, Choice, First, Orders, Pattern
 from dse.support.arrays import BoolArray, IntArray
 from dse.support.jit import load_kernels
 
@@ -99,6 +99,10 @@ class Rows:
 
     def _level(self, rows: RowArray, level: int, choice: Choice) -> RowArray:
         known, layout = self._orders[level], self._layout
+        if choice == OPEN and self._mirror.settled is not None:
+            # Its order leaves nothing in place that is counted: one is as good as another.
+            rows[:, layout.order(level)] = known.orders[0]
+            return rows
         allowed = np.zeros(len(layout.dims), dtype=np.bool_)
         if isinstance(choice, First):
             allowed[list(choice.dims)] = True

@@ -1,0 +1,212 @@
+"""Uneven nests for a proof: in which order levels store tensors, and where which loops can be of use.
+
+A nest is a sequence of loops and of storages, one for each tensor and level that keeps it. A loop and a storage
+next to each other may change places, which never makes the nest worse,
+
+- to the storage above the loop, where the loop leaves the tensor in place: it comes anew less often;
+- to the loop above the storage, where it moves the tensor, whose tile is then smaller, of which as much comes.
+
+So in some best nest every storage is directly below a loop that moves its tensor, or at the top of what it can
+reach: it is **settled**, and comes anew with every loop outside of it. The exceptions are kept, as they may be
+best: a storage at the top of its level's, where the fan-out above it bars its way, has loops beyond that which
+leave it in place (it is **leading**); a loop stays above a storage that it leaves in place if one further in,
+which it moves, would lose such loops; loops over the dims of a window stay anywhere, as rows slide.
+
+An **arrangement** says what is stored in which order, which storages of a level are leading, and which dims
+loops can be over between them. All of them together have a nest as good as any. Each counts settled storages
+without what may be left in place in it: where a nest has that, another arrangement has the nest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+
+import numpy as np
+
+from dse.domains.levels.problem import MachineProblem
+from dse.domains.levels.uneven import storage_parts
+from dse.models.timeloop.proof.orders import Orders
+from dse.support.arrays import BoolArray
+
+
+@dataclass(frozen=True)
+class Arrangement:
+    """`keep` (places, tensors); `looped` are the dims that loops at each place can be over; `settled` the
+    tensors and places of which every loop outside counts.
+    """
+
+    keep: BoolArray
+    looped: tuple[tuple[int, ...], ...]
+    settled: frozenset[tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class _Storage:
+    """A tensor at a place; `level` counts storing levels on the chip, the outermost is 1."""
+
+    level: int
+    place: int
+    tensor: int
+    leading: bool
+
+
+class Arrangements:
+    """All arrangements of a problem on a machine whose levels are in parts."""
+
+    def __init__(self, problem: MachineProblem, orders: Orders) -> None:
+        self._machine, self._workload = problem.accelerator, problem.space.workload
+        self._left, self._windows = orders.left, orders.slides
+        self._dims = [dim for dim, size in enumerate(self._workload.sizes.values()) if size > 1]
+        names = self._workload.tensor_names
+        self._levels = problem.space.levels
+        self._parts = storage_parts(self._machine)[1:]
+        self._whole = [names.index(name) for name in self._levels[0].keeps]
+        self._stacks = [
+            [tuple(names.index(name) for name in stack) for stack in self._stacks_of(parts[0])]
+            for parts in self._parts
+        ]
+        self._windowed = orders.windowed
+
+    def _stacks_of(self, place: int) -> Sequence[tuple[str, ...]]:
+        level = self._levels[place]
+        if level.stacks:
+            return level.stacks
+        return [level.keeps, *((*level.keeps, name) for name in level.open)]
+
+    @cached_property
+    def _choices(self) -> list[list[tuple[tuple[int, ...], int]]]:
+        """Of each level the order of what it stores, and how many of these are leading."""
+        found = []
+        for number, stacks in enumerate(self._stacks):
+            first = number == 0
+            found.append(
+                [
+                    (stack, count)
+                    for stack in stacks
+                    for count in ((0,) if first or not stack else range(1, len(stack) + 1))
+                    # Those that lead stand side by side: one order of them is enough.
+                    if list(stack[:count]) == sorted(stack[:count])
+                ]
+            )
+        return found
+
+    def __len__(self) -> int:
+        count = 1
+        for choices in self._choices:
+            count *= len(choices)
+        return count
+
+    def __iter__(self) -> Iterator[Arrangement]:
+        return (self._arranged(chosen) for chosen in product(*self._choices))
+
+    def _arranged(self, chosen: Sequence[tuple[tuple[int, ...], int]]) -> Arrangement:
+        storages = [
+            _Storage(number + 1, parts[at], tensor, at < leading)
+            for number, (parts, (stack, leading)) in enumerate(zip(self._parts, chosen, strict=True))
+            for at, tensor in enumerate(stack)
+        ]
+        keep = np.zeros((len(self._machine.levels), len(self._workload.tensors)), dtype=np.bool_)
+        keep[0, self._whole] = True
+        for one in storages:
+            keep[one.place, one.tensor] = True
+        settled = frozenset((one.tensor, one.place) for one in storages if self._is_settled(one))
+        looped = [self._anywhere(place) for place in range(len(keep))]
+        for number in range(len(storages) + 1):
+            place = storages[number - 1].place if number else 0
+            looped[place] = self._between(storages, number, settled)
+        return Arrangement(keep, tuple(looped), settled)
+
+    def _can_loop(self, dim: int, place: int) -> bool:
+        loops = self._machine.levels[place].loops
+        return loops is None or self._workload.names[dim] in loops
+
+    def _moves(self, dim: int, one: _Storage) -> bool:
+        return one.tensor not in self._left[dim]
+
+    def _is_settled(self, one: _Storage) -> bool:
+        """Whether a storage could be moved above all loops that leave it in place, up to one that does not."""
+        if one.leading:
+            return False
+        stay = [dim for dim in self._dims if not self._moves(dim, one) and self._can_loop(dim, 0)]
+        return one.level > 1 or all(self._can_loop(dim, one.place) for dim in stay)
+
+    def _anywhere(self, place: int) -> tuple[int, ...]:
+        """The dims of loops in a part that stores nothing: what is no window's is as good further out."""
+        return tuple(dim for dim in self._dims if dim in self._windows and self._can_loop(dim, place))
+
+    def _between(
+        self, storages: Sequence[_Storage], number: int, settled: frozenset[tuple[int, int]]
+    ) -> tuple[int, ...]:
+        """The dims of the loops directly above the storage of that number, and below the one before it."""
+        above = storages[number - 1] if number else None
+        place = above.place if above else 0
+        if above and above.leading and number < len(storages):
+            following = storages[number]
+            if following.leading and following.level == above.level:
+                return ()
+        found = []
+        for dim in self._dims:
+            if not self._can_loop(dim, place):
+                continue
+            if dim in self._windows or (
+                not self._belongs_above(storages, number, settled, dim)
+                and not self._belongs_below(storages, number, settled, dim)
+            ):
+                found.append(dim)
+        return tuple(found)
+
+    def _belongs_above(
+        self, storages: Sequence[_Storage], number: int, settled: frozenset[tuple[int, int]], dim: int
+    ) -> bool:
+        """Whether a loop is as good above the storage that is directly above it."""
+        if number == 0:
+            return False
+        above = storages[number - 1]
+        if not self._moves(dim, above) or above.tensor in self._windowed:
+            return False
+        outer = storages[number - 2].place if number > 1 else 0
+        if (above.tensor, above.place) not in settled or not self._can_loop(dim, outer):
+            return False
+        # A storage beyond the next fan-out that the loop leaves in place can be moved above it, unless other
+        # loops that leave it in place have to stay where they are.
+        return not any(
+            one.level > above.level
+            and not self._moves(dim, one)
+            and (
+                not self._can_loop(dim, one.place)
+                or any(not self._moves(window, one) for window in self._windows)
+            )
+            for one in storages[number:]
+        )
+
+    def _belongs_below(
+        self, storages: Sequence[_Storage], number: int, settled: frozenset[tuple[int, int]], dim: int
+    ) -> bool:
+        """Whether a loop is as good below a storage that is directly below it."""
+        if number == len(storages):
+            return False
+        first = storages[number]
+        below = [first]
+        if first.leading:
+            below = [one for one in storages[number:] if one.leading and one.level == first.level]
+        return any(self._is_better_below(storages[number:], settled, one, dim) for one in below)
+
+    def _is_better_below(
+        self, inner: Sequence[_Storage], settled: frozenset[tuple[int, int]], one: _Storage, dim: int
+    ) -> bool:
+        if self._moves(dim, one) or not self._can_loop(dim, one.place):
+            return False
+        # Another storage further in, which the loop moves, may have loops outside of it that leave it in place.
+        return not any(
+            self._moves(dim, other)
+            and (
+                other.level > one.level
+                or (other.tensor, other.place) not in settled
+                or other.tensor in self._windowed
+            )
+            for other in inner
+            if other is not one
+        )
