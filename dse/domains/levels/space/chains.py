@@ -108,8 +108,8 @@ class FactorChain:
 
 
 @lru_cache(maxsize=4096)
-def _chain(dim: str, size: int, slots: tuple[Slot, ...]) -> FactorChain:
-    """One for all spaces that have it: what it has worked out is kept with it."""
+def chain_of(dim: str, size: int, slots: tuple[Slot, ...]) -> FactorChain:
+    """The chains of a dim: one for all spaces that have it, as what it has worked out is kept with it."""
     return FactorChain(dim, size, slots)
 
 
@@ -122,11 +122,11 @@ def factor_chains(
     """
     found = []
     for dim, size in workload.dims:
-        chain = _chain(dim, size, tuple(_slots(workload, machine, dim, fixed)))
+        chain = chain_of(dim, size, tuple(_slots(workload, machine, dim, fixed)))
         if not chain.count:
             # Nothing fits, whatever the factors: the price of a mapping says so, level by level.
             loose = tuple(Slot(slot.level, slot.kind, slot.most, None, slot.fixed) for slot in chain.slots)
-            chain = _chain(dim, size, loose)
+            chain = chain_of(dim, size, loose)
         if not chain.count:
             given = {key: factor for key, factor in fixed.items() if key[2] == dim}
             said = ", ".join(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -53,6 +54,7 @@ class Branch:
         orders: Orders,
         keep: BoolArray,
         rows: Rows,
+        fits: Sequence[BoolArray] | None = None,
     ) -> None:
         self.number, self.keep, self.orders, self.rows = number, keep, orders, rows
         terms = Terms(problem, counts, keep)
@@ -61,10 +63,15 @@ class Branch:
         self._sums = Sums.of(terms)
         self._room = Room(problem, self._sums)
         self._dividing = Dividing(self._sums, orders, counts)
-        self._parallel = Parallel(components, [level.fan_out for level in problem.accelerator.levels])
+        self._fan_outs = [level.fan_out for level in problem.accelerator.levels]
+        self._fits = fits
         self._iterations = math.prod(map(float, problem.space.workload.sizes.values()))
         self._deliveries = sorted({delivery for _, delivery in self._sums.deliveries})
         self._by_choice: dict[tuple[int, Choice], list[BoolArray | None]] = {}
+
+    @cached_property
+    def _parallel(self) -> Parallel:
+        return Parallel(self._components, self._fan_outs)
 
     @property
     def is_tight(self) -> bool:
@@ -76,7 +83,7 @@ class Branch:
         levels = len(self.keep)
         nothing = tuple(np.empty(0, dtype=np.int64) for _ in self._components)
         weights = tuple(np.empty(0) for _ in self._components)
-        return Node(
+        every = Node(
             self.number,
             (OPEN,) * levels,
             tuple(np.arange(len(component)) for component in self._components),
@@ -87,6 +94,7 @@ class Branch:
             weights,
             tuple(np.zeros(len(component)) for component in self._components),
         )
+        return every if self._fits is None else every.less(self._fits)
 
     def undecided(self, pattern: Pattern) -> int | None:
         """The outermost level of which a pattern says nothing, though its loops matter; None without any."""

@@ -12,18 +12,22 @@ from typing import Protocol
 import numpy as np
 
 from dse.domains.levels.problem import MachineProblem
-from dse.models.timeloop.proof.arrangements import Arrangements
+from dse.domains.levels.space.chains import SPATIAL
+from dse.models.timeloop.proof.arrangements import Arrangement, Arrangements
 from dse.models.timeloop.proof.branch import Branch
-from dse.models.timeloop.proof.components import Component, components_of
+from dse.models.timeloop.proof.components import Component, component_of, components_of, sharing
 from dse.models.timeloop.proof.counts import Counts
 from dse.models.timeloop.proof.nodes import Node
-from dse.models.timeloop.proof.orders import orders_of
+from dse.models.timeloop.proof.orders import OPEN, orders_of
 from dse.models.timeloop.proof.parallel import busy_components
+from dse.models.timeloop.proof.room import SLACK
 from dse.models.timeloop.proof.whole import Rows
 from dse.support.arrays import BoolArray
 
-KEPT_AT_ONCE = 64
-"""Branches of uneven nests whose tables are kept: of others they are counted again."""
+KEPT_AT_ONCE = 256
+"""Branches of uneven nests that are kept; others are made again."""
+MOST_CHAINS = 500_000
+"""Of components that are kept for other branches; a chain may take a kilobyte."""
 
 
 class Branches(Protocol):
@@ -72,14 +76,16 @@ class EvenBranches:
 
 
 class UnevenBranches:
-    """One for each arrangement, each with components of its own, made when it is asked for."""
+    """One for each arrangement, made when it is asked for of components that many of them have."""
 
     def __init__(self, problem: MachineProblem) -> None:
         self._problem, self._orders = problem, orders_of(problem)
         self._arranged = list(Arrangements(problem, self._orders))
         sizes = list(problem.space.workload.sizes.values())
-        self._looped = [dim for dim, size in enumerate(sizes) if size > 1] or [0]
+        every = sharing(problem.space.workload)
+        self._sharing = [dims for dims in every if any(sizes[dim] > 1 for dim in dims)] or every[:1]
         self._made = lru_cache(KEPT_AT_ONCE)(self._make)
+        self._counted: dict[object, Counts] = {}
         self._making = Lock()
 
     def __len__(self) -> int:
@@ -92,23 +98,53 @@ class UnevenBranches:
     def root(self, number: int) -> Node:
         """See Branches."""
         nothing, none = np.empty(0, dtype=np.int64), np.empty(0)
-        pattern = ("open",) * len(self._problem.accelerator.levels)
+        pattern = (OPEN,) * len(self._problem.accelerator.levels)
         unknown = -np.inf
         return Node(number, pattern, (nothing,), unknown, unknown, none, (nothing,), (none,), (none,))
 
     def _make(self, number: int) -> Branch:
         problem, arranged = self._problem, self._arranged[number]
-        every = components_of(problem, arranged)
-        looped = [one for one in every if set(one.dims) & set(self._looped)]
-        # Too few MACs at work are found out as of other limits: nothing fits.
-        components = _busy(problem, looped) or looped
-        orders = replace(self._orders, looped=self._settling(arranged.looped), settled=arranged.settled)
+        counts = [self._counts(dims, arranged) for dims in self._sharing]
+        components = [one.component for one in counts]
+        # Orders do not matter below the innermost storage.
+        looped = (*arranged.looped[:-1], ())
+        orders = replace(self._orders, looped=looped, settled=arranged.settled)
         rows = Rows(problem, components, orders)
-        return Branch(problem, number, components, _counts(problem, components), orders, arranged.keep, rows)
+        fits = [self._fitting(one, arranged.keep) for one in counts]
+        return Branch(problem, number, components, counts, orders, arranged.keep, rows, fits)
 
-    def _settling(self, looped: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...]:
-        """Where the orders of loops can matter: not below the innermost storage."""
-        return (*looped[:-1], ())
+    def _counts(self, dims: tuple[int, ...], arranged: Arrangement) -> Counts:
+        """The counts of a component; those of the longest ago go where there are too many."""
+        slots = [
+            tuple(
+                slot
+                for slot in self._problem.space.chains[dim].slots
+                if slot.kind == SPATIAL or dim in arranged.looped[slot.level]
+            )
+            for dim in dims
+        ]
+        key = dims, tuple(slots)
+        found = self._counted.pop(key, None)
+        if found is None:
+            component = component_of(self._problem, dims, slots)
+            found = Counts(self._problem.space.workload, self._problem.accelerator, component)
+        self._counted[key] = found
+        while sum(len(one.component) for one in self._counted.values()) > MOST_CHAINS + len(found.component):
+            del self._counted[next(iter(self._counted))]
+        return found
+
+    def _fitting(self, counts: Counts, keep: BoolArray) -> BoolArray:
+        """The chains whose tiles fit while all other dims are 1."""
+        machine, tensors = self._problem.accelerator, self._problem.space.workload.tensors
+        left = np.ones(len(counts.component), dtype=np.bool_)
+        for place, room in enumerate(self._problem.use.rooms):
+            if room is not None:
+                held = np.zeros(len(left))
+                for part, tensor in np.argwhere(keep).tolist():
+                    if machine.storages[part] == place:
+                        held += np.exp(counts.tile(tensor, part)) * tensors[tensor].bits
+                left &= held <= room * (1 + SLACK)
+        return left
 
 
 def _counts(problem: MachineProblem, components: list[Component]) -> list[Counts]:

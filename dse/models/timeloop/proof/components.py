@@ -6,16 +6,17 @@ what R contribute. Of components it is: tiles, deliveries, fan-outs and steps ar
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
 from dse.domains.levels.problem import MachineProblem
-from dse.domains.levels.space.chains import SPATIAL, FactorChain
+from dse.domains.levels.space.chains import TEMPORAL, FactorChain, Slot, chain_of
+from dse.domains.levels.uneven import storage_parts, stored
 from dse.domains.levels.workload import Workload
-from dse.models.timeloop.proof.arrangements import Arrangement
-from dse.support.arrays import BoolArray, FloatArray, IntArray
+from dse.support.arrays import FloatArray, IntArray
 from dse.support.errors import InputError
 
 MAX_CHAINS = 1_000_000
@@ -53,31 +54,39 @@ class Component:
         return both.reshape(len(self), -1)
 
 
-def components_of(problem: MachineProblem, arranged: Arrangement | None = None) -> list[Component]:
-    """The components of a problem's dims, each with all its chains; or with those of an arrangement.
+def components_of(problem: MachineProblem) -> list[Component]:
+    """The components of a problem's dims, each with all its chains.
 
     Chains that fit nowhere, whatever the other dims do, are left out. InputError if there are too many.
     """
-    workload, keep = problem.space.workload, _may_keep(problem) if arranged is None else arranged.keep
-    factors, found = _chain_factors(problem, arranged), []
-    for dims in _sharing(workload):
-        count = 1
-        temporal = np.empty((1, 0, factors[0].shape[1]), dtype=np.int64)
-        spatial = temporal
-        for dim in dims:
-            chains = factors[dim]
-            count = len(temporal) * len(chains)
-            if count > 4 * MAX_CHAINS:
-                raise _too_many(workload, dims, count)
-            left = np.repeat(np.arange(len(temporal)), len(chains))
-            right = np.tile(np.arange(len(chains)), len(temporal))
-            temporal = np.concatenate([temporal[left], chains[right, np.newaxis, :, 0]], axis=1)
-            spatial = np.concatenate([spatial[left], chains[right, np.newaxis, :, 1]], axis=1)
-        component = _fitting(problem, Component(dims, temporal, spatial), keep)
-        if len(component) > MAX_CHAINS:
-            raise _too_many(workload, dims, len(component))
-        found.append(component)
+    found = []
+    for dims in sharing(problem.space.workload):
+        slots = [problem.space.chains[dim].slots for dim in dims]
+        found.append(component_of(problem, dims, slots))
     return found
+
+
+def component_of(
+    problem: MachineProblem, dims: tuple[int, ...], slots: Sequence[tuple[Slot, ...]]
+) -> Component:
+    """The component of some dims whose loops are at these slots."""
+    workload, levels, count = problem.space.workload, len(problem.accelerator.levels), 1
+    temporal = np.empty((1, 0, levels), dtype=np.int64)
+    spatial = temporal
+    for dim, own in zip(dims, slots, strict=True):
+        chain = problem.space.chains[dim]
+        chains = _factors_of(chain_of(chain.dim, chain.size, own), levels)
+        count = len(temporal) * len(chains)
+        if count > 4 * MAX_CHAINS:
+            raise _too_many(workload, dims, count)
+        left = np.repeat(np.arange(len(temporal)), len(chains))
+        right = np.tile(np.arange(len(chains)), len(temporal))
+        temporal = np.concatenate([temporal[left], chains[right, np.newaxis, :, 0]], axis=1)
+        spatial = np.concatenate([spatial[left], chains[right, np.newaxis, :, 1]], axis=1)
+    component = _fitting(problem, Component(dims, temporal, spatial))
+    if len(component) > MAX_CHAINS:
+        raise _too_many(workload, dims, len(component))
+    return component
 
 
 def _too_many(workload: Workload, dims: tuple[int, ...], count: int) -> InputError:
@@ -88,7 +97,7 @@ def _too_many(workload: Workload, dims: tuple[int, ...], count: int) -> InputErr
     )
 
 
-def _sharing(workload: Workload) -> list[tuple[int, ...]]:
+def sharing(workload: Workload) -> list[tuple[int, ...]]:
     """The dims by component, each in the order of the workload's."""
     names, group = workload.names, list(range(len(workload.names)))
     for tensor in workload.tensors:
@@ -100,26 +109,28 @@ def _sharing(workload: Workload) -> list[tuple[int, ...]]:
     return [tuple(dim for dim, one in enumerate(group) if one == number) for number in dict.fromkeys(group)]
 
 
-def _may_keep(problem: MachineProblem) -> BoolArray:
-    """What levels keep in any case: (levels, tensors)."""
-    names = problem.space.workload.tensor_names
-    return np.array([[name in level.keeps for name in names] for level in problem.space.levels])
+def _fitting(problem: MachineProblem, component: Component) -> Component:
+    """The chains whose tiles and fan-outs fit while all other dims are 1, of what levels keep in any case.
 
-
-def _fitting(problem: MachineProblem, component: Component, keep: BoolArray) -> Component:
-    """The chains whose tiles and fan-outs fit while all other dims are 1, of what levels `keep`."""
+    Of a level in parts no tile is smaller than at the last of them.
+    """
     workload, machine = problem.space.workload, problem.accelerator
     left = np.ones(len(component), dtype=bool)
-    held = np.zeros((len(machine.levels), len(component)))
     for place, level in enumerate(machine.levels):
         left &= component.spatial[..., place].prod(axis=1) <= level.fan_out
-        for number, tensor in enumerate(workload.tensors):
-            if keep[place, number] and tensor.name not in level.holds:
-                words = tile_words(workload, number, component, place)
-                held[machine.storages[place]] += words * tensor.bits
-    for place, room in enumerate(problem.use.rooms):
+    for parts in storage_parts(machine):
+        level, room = machine.levels[parts[0]], problem.use.rooms[parts[0]]
         if room is not None:
-            left &= held[place] <= room
+            keeps = problem.space.levels[parts[0]].keeps if len(parts) == 1 else stored(machine, level)
+            held = sum(
+                (
+                    tile_words(workload, number, component, parts[-1]) * tensor.bits
+                    for number, tensor in enumerate(workload.tensors)
+                    if tensor.name in keeps and tensor.name not in level.holds
+                ),
+                np.zeros(len(component)),
+            )
+            left &= held <= room
     if not left.any():
         # Nothing fits at all; what is too large is told chain by chain.
         return component
@@ -155,28 +166,23 @@ def extent(terms: list[tuple[int, int]], component: Component, level: int) -> Fl
     return 1.0 + np.asarray(more, dtype=np.float64)
 
 
-def _chain_factors(problem: MachineProblem, arranged: Arrangement | None) -> list[IntArray]:
-    """Of every dim its chains: (chains, levels, 2), the temporal and the spatial factor of each level."""
-    levels, found = len(problem.accelerator.levels), []
-    for dim, chain in enumerate(problem.space.chains):
-        if arranged is not None:
-            slots = (
-                slot for slot in chain.slots if slot.kind == SPATIAL or dim in arranged.looped[slot.level]
-            )
-            chain = FactorChain(chain.dim, chain.size, tuple(slots))
-        rows: list[list[tuple[int, int, int]]] = [[]]
-        ends = [chain.size]
-        for slot, step in zip(chain.slots, chain.choices, strict=True):
-            kind = 0 if slot.kind == "temporal" else 1
-            grown = [
-                ([*row, (slot.level, kind, above // below)], below)
-                for row, above in zip(rows, ends, strict=True)
-                for below in step.get(above, ())
-            ]
-            rows, ends = [row for row, _ in grown], [below for _, below in grown]
-        factors = np.ones((len(rows), levels, 2), dtype=np.int64)
-        for place, row in enumerate(rows):
-            for level, kind, factor in row:
-                factors[place, level, kind] = factor
-        found.append(factors)
-    return found
+@lru_cache(256)
+def _factors_of(chain: FactorChain, levels: int) -> IntArray:
+    """The factors of a chain's slots, by level and kind: (chains, levels, 2). One for all that ask."""
+    lengths = np.array(chain.lengths)
+    ends, steps = np.array([len(lengths) - 1]), []
+    for step in chain.choices:
+        below = [np.searchsorted(lengths, step.get(length, ())) for length in chain.lengths]
+        counts = np.array([len(one) for one in below])
+        first = np.cumsum(counts) - counts
+        every, many = np.concatenate(below).astype(np.int64), counts[ends]
+        above = np.repeat(np.arange(len(ends)), many)
+        within = np.arange(len(above)) - np.repeat(np.cumsum(many) - many, many)
+        left = every[first[ends[above]] + within]
+        steps = [one[above] for one in steps] + [lengths[ends[above]] // lengths[left]]
+        ends = left
+    factors = np.ones((len(ends), levels, 2), dtype=np.int64)
+    for slot, factor in zip(chain.slots, steps, strict=True):
+        factors[:, slot.level, 0 if slot.kind == TEMPORAL else 1] = factor
+    factors.setflags(write=False)
+    return factors

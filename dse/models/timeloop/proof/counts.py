@@ -6,8 +6,10 @@ on how loops of several dims follow each other, what stands here is not above it
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from threading import RLock
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,14 +25,38 @@ Terms = list[tuple[int, int]]
 """An axis: places of the dims that move it, with the words of a step."""
 
 
+class Store:
+    """Columns of one component, (columns, chains), each kept once; threads count one after the other."""
+
+    def __init__(self, chains: int) -> None:
+        self.counting = RLock()
+        self.columns = np.empty((16, chains))
+        self._places: dict[object, int] = {}
+
+    def place(self, key: object, parts: Sequence[FloatArray]) -> int:
+        """Where the sum of the parts, which the key stands for, is kept."""
+        if key not in self._places:
+            place = len(self._places)
+            if place == len(self.columns):
+                self.columns = np.concatenate([self.columns, np.empty_like(self.columns)])
+            self.columns[place] = np.sum(parts, axis=0)
+            self._places[key] = place
+        return self._places[key]
+
+
 @dataclass
 class Counts:
-    """The counts of one component. What has been counted is kept."""
+    """The counts of one component. What has been counted is kept, and in the store what terms make of it."""
 
     workload: Workload
     machine: Machine
     component: Component
     _kept: dict[object, FloatArray] = field(default_factory=dict)
+
+    @cached_property
+    def store(self) -> Store:
+        """Sums of counts, for all branches that have the component."""
+        return Store(len(self.component))
 
     def delivered(self, tensor: int, level: int, outside: Outside) -> FloatArray:
         """Words that one instance of a level receives of a tensor over the run."""

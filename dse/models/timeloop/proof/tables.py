@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from threading import RLock
 
 import numpy as np
 
@@ -16,50 +15,31 @@ from dse.support.jit import load_kernels
 KERNEL = "dse.models.timeloop.proof.relaxation"
 
 
-class _Store:
-    """Columns of one component, (columns, chains), each kept once."""
-
-    def __init__(self, chains: int) -> None:
-        self.columns = np.empty((16, chains))
-        self._places: dict[object, int] = {}
-
-    def place(self, key: object, parts: Sequence[FloatArray]) -> int:
-        """Where the sum of the parts, which the key stands for, is kept."""
-        if key not in self._places:
-            place = len(self._places)
-            if place == len(self.columns):
-                self.columns = np.concatenate([self.columns, np.empty_like(self.columns)])
-            self.columns[place] = np.sum(parts, axis=0)
-            self._places[key] = place
-        return self._places[key]
-
-
 class Tables:
     """The columns of all components. Threads may ask at the same time."""
 
     def __init__(self, terms: Terms, orders: Orders, counts: Sequence[Counts]) -> None:
         self._terms, self._orders, self._counts = terms.flat, orders, counts
-        self._stores = [_Store(len(one.component)) for one in counts]
+        self._stores = [one.store for one in counts]
         self._of: dict[tuple[int, int], list[int]] = {}
         for number, term in enumerate(terms.flat):
             if term.delivery is not None:
                 self._of.setdefault(term.delivery, []).append(number)
+        self._outsides: dict[Pattern, list[Outside]] = {}
+        self._places: dict[object, list[int]] = {}
+        self._written: dict[tuple[Pattern, int], IntArray] = {}
         every = [*(term.parts for term in terms.flat), *(first.parts for first in terms.firsts)]
         self._always = [
             np.array([self._place(part, parts) for parts in every], dtype=np.int64)
             for part in range(len(counts))
         ]
-        self._outsides: dict[Pattern, list[Outside]] = {}
-        self._places: dict[object, list[int]] = {}
-        self._written: dict[tuple[Pattern, int], IntArray] = {}
-        self._counting = RLock()
 
     def write(self, pattern: Pattern, component: int, chains: IntArray, found: FloatArray) -> None:
         """Write what chains of a component contribute to all terms and then first visits under a pattern, as
         logarithms: (terms and first visits, chains).
         """
         # Threads that count at the same time would keep the same count twice.
-        with self._counting:
+        with self._stores[component].counting:
             if (pattern, component) not in self._written:
                 self._written[pattern, component] = self._columns(pattern, component)
             places = self._written[pattern, component]
@@ -87,6 +67,7 @@ class Tables:
 
     def _place(self, component: int, parts: Sequence[Part], *more: FloatArray) -> int:
         """Where in the component's store the sum of these counts of all its chains is."""
-        found = [*(part(self._counts[component]) for part in parts), *more]
-        # Counts keep what they have counted: the same array is the same count.
-        return self._stores[component].place(tuple(map(id, found)), found)
+        with self._stores[component].counting:
+            found = [*(part(self._counts[component]) for part in parts), *more]
+            # Counts keep what they have counted: the same array is the same count.
+            return self._stores[component].place(tuple(map(id, found)), found)
