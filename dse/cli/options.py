@@ -207,6 +207,14 @@ Fix = Annotated[
     list[str] | None,
     typer.Option(help="Fix a gene, as in outer.parallel=K or cluster=16; repeatable.", metavar="GENE=VALUE"),
 ]
+Nests = Annotated[
+    str | None,
+    typer.Option(
+        help="On machines of levels: even keeps all tensors of a level at one depth of the loops, uneven "
+        "gives each its own.",
+        metavar="even|uneven",
+    ),
+]
 Settings = Annotated[
     list[str] | None,
     typer.Option(
@@ -252,3 +260,8 @@ def chosen_model(cost_model: str | None, constants: str | None) -> str:
     if constants is not None:
         return model_with(name, constants).spec
     return made(name).spec if ":" in name else name
+
+
+def with_nests(fix: list[str] | None, nests: str | None) -> list[str] | None:
+    """What is fixed, with the kind of nests."""
+    return fix if nests is None else [*(fix or []), f"nests={nests}"]

@@ -23,6 +23,7 @@ from dse.cli.options import (
     Hardware,
     Json,
     Limit,
+    Nests,
     NetworkName,
     Objective,
     SpaceName,
@@ -30,6 +31,7 @@ from dse.cli.options import (
     WithDetail,
     chosen_model,
     kept_proofs,
+    with_nests,
 )
 from dse.support.errors import InputError
 
@@ -64,6 +66,7 @@ def command(
     space: SpaceName = "default",
     hardware: Hardware = None,
     fix: Fix = None,
+    nests: Nests = None,
     limit: Limit = None,
     cost_model: CostModelName = None,
     constants: ConstantsFile = None,
@@ -159,7 +162,7 @@ def command(
         model,
         space=space,
         hardware=hardware,
-        fix=fix,
+        fix=with_nests(fix, nests),
         limits=limit,
         refuse=partial(_refuse, roofline=roofline, formats=formats),
         named=network is not None,

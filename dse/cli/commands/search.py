@@ -21,6 +21,7 @@ from dse.cli.options import (
     Hardware,
     Json,
     Limit,
+    Nests,
     NetworkName,
     Objective,
     Seed,
@@ -30,6 +31,7 @@ from dse.cli.options import (
     WithDetail,
     chosen_model,
     searcher_option,
+    with_nests,
 )
 from dse.support.errors import InputError
 
@@ -70,6 +72,7 @@ def command(
     space: SpaceName = "default",
     hardware: Hardware = None,
     fix: Fix = None,
+    nests: Nests = None,
     budget_area: AreaBudget = None,
     limit: Limit = None,
     cost_model: CostModelName = None,
@@ -137,7 +140,7 @@ def command(
         tiles=tiles,
         space=space,
         hardware=hardware,
-        fix=fix,
+        fix=with_nests(fix, nests),
         area_budget=budget_area,
         limits=limit,
         named=network is not None,

@@ -73,8 +73,7 @@ class Level:
     `may_keep` (None: any). Mappings that are searched loop over the dims in `loops` (None: any) here. A word
     of the level has `word_bits`: that matters where words of tensors have widths.
 
-    Where tensors have depths of their own a level has a part for each, the first with its name and figures; the
-    others are `part_of` that name. See `dse.domains.levels.uneven`.
+    Where each tensor has a depth of its own, others are `part_of` the first part: see `uneven`.
 
     What it `holds` is in the level before the layer begins, or stays there when it ends: no level outside of
     it keeps that, nothing fills or drains it, and `capacity` is what is left beside it.

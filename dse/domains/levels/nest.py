@@ -16,11 +16,12 @@ from dse.domains.levels.workload import DIM_NAMES, Workload
 def machine_nest(layer: Layer, workload: Workload, machine: Machine, mapping: HierarchyMapping) -> str:
     """The loops from the outermost in; a factor of 1 is no loop. It ends with the mapping in one line."""
     used = math.prod(n for level in mapping.levels for _, n in level.spatial)
+    nests = ", uneven nests" if machine.even else ""
     name = f"{layer.name}: " if layer.name else ""
     lines = [
         f"{name}{layer}, {workload.macs:,} MACs",
         *([naming_line(layer, DIM_NAMES)] if layer.product else []),
-        f"{machine.name}: {used:,} of {machine.macs:,} MACs at work",
+        f"{machine.name}{nests}: {used:,} of {machine.macs:,} MACs at work",
         *(f"energy: {source}" for source in machine.sources),
         "",
         *_levels(workload, machine, mapping, dim_names(layer, DIM_NAMES)),

@@ -43,6 +43,7 @@ from dse.domains.levels.space.batch import UNLIMITED, HierarchyBatch
 from dse.domains.levels.space.open_space import OpenSpace
 from dse.domains.levels.space.opened import NOTHING, SIZE, read_opened
 from dse.domains.levels.space.space import HierarchySpace
+from dse.domains.levels.uneven import with_nests
 from dse.domains.levels.workload import DIM_NAMES
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError, shorten, unknown
@@ -83,7 +84,11 @@ class MachineProblem(SharedMembers):
             raise InputError(f"cost model {self.cost_model!r} needs a machine of levels, as from a TOML file")
         if self.tiles != "factors":
             raise unknown("tiles", self.tiles, ("factors",))
+        fixed = dict(self.fixed)
+        nests = fixed.pop("nests", None)
         machine = self.accelerator.of_widths(self.layer.bits)
+        if nests is not None:
+            machine = with_nests(self.accelerator, nests).of_widths(self.layer.bits)
         object.__setattr__(self, "accelerator", machine)
         parts = read_opened(self.parts).of_machine(self.accelerator)
         object.__setattr__(self, "parts", parts)
@@ -91,7 +96,7 @@ class MachineProblem(SharedMembers):
             raise InputError(f"cost model {self.model.name!r} says nothing of area, which has a budget")
         object.__setattr__(self, "objective", canonical_objective(self.objective))
         refuse_objectives(self.objective, self.model.name)
-        object.__setattr__(self, "fixed", dict(self.fixed))
+        object.__setattr__(self, "fixed", fixed)
         object.__setattr__(self, "limits", words_of(self.use.limits))
         # The space and the model are made now, so that what is wrong with them is said now.
         _ = self.space, self.model

@@ -1,9 +1,9 @@
 """Nests of loops in which each tensor of a level has a depth of its own.
 
-An even nest has all that a level keeps at one depth: above the loops of the level. In an uneven one a tensor's
-storage may stand below loops that another's, at the same level, stands above. Such a nest is an even one of a
-machine whose levels are divided: a part for each tensor that the level may keep, one below the other, each
-with loops of its own, which share the level's room and its rates. Spatial loops stay below the last part.
+An even nest has all that a level keeps at one depth: above the loops of the level. In an uneven one a
+tensor's storage may stand below loops that another's, at the same level, stands above. Such a nest is an even
+one of a machine whose levels are in parts: one for each tensor that the level may keep, one below the other,
+each with loops of its own. They share the level's room and rates. Spatial loops stay below the last part.
 """
 
 from __future__ import annotations
@@ -19,10 +19,12 @@ from dse.support.errors import InputError, unknown
 NESTS = (EVEN, UNEVEN)
 
 
-def with_nests(machine: Machine, nests: str) -> Machine:
+def with_nests(machine: Machine, nests: object) -> Machine:
     """The machine for nests of a kind; InputError where it has none of them."""
     if nests not in NESTS:
         raise unknown("nests", nests, NESTS)
+    if machine.stated:
+        return with_nests(machine.stated, nests).of_widths(machine.widths)
     if nests == EVEN:
         return machine.even or machine
     if machine.even:
@@ -41,13 +43,18 @@ def _parts(level: Level, *, outermost: bool) -> list[Level]:
     count = len(dict.fromkeys(may_keep))
     if outermost or count < 2:
         return [level]
-    inner = {"fan_out": 1, "spread": None, "multicast": True, "reduction": True}
-    first = replace(level, keeps=(), may_keep=tuple(may_keep), **inner)
+    first = replace(
+        level, keeps=(), may_keep=tuple(may_keep), fan_out=1, spread=None, multicast=True, reduction=True
+    )
     other = replace(first, capacity=None, bandwidth=Bandwidth(), leak_pj=0.0, part_of=level.name)
     parts = [first, *(replace(other, name=f"{level.name}:{number}") for number in range(2, count + 1))]
-    spreading = (level.fan_out, level.spread, level.multicast, level.reduction)
-    fan_out, spread, multicast, reduction = spreading
-    parts[-1] = replace(parts[-1], fan_out=fan_out, spread=spread, multicast=multicast, reduction=reduction)
+    parts[-1] = replace(
+        parts[-1],
+        fan_out=level.fan_out,
+        spread=level.spread,
+        multicast=level.multicast,
+        reduction=level.reduction,
+    )
     return parts
 
 

@@ -85,7 +85,7 @@ class Features:
             if len(level.stacks) > 1
         ]
         parts = self._measured(rows)
-        return np.column_stack([_flat(part) for part in parts] + choices + [genes[:, kept]] + stacks)
+        return np.column_stack([*map(_flat, parts), *choices, genes[:, kept], *stacks])
 
     def counts(self, rows: RowArray) -> FloatArray:
         """log2 of the words held, moved and served, by level and tensor, and of the steps: (n, counts)."""

@@ -138,7 +138,9 @@ def _add_kept(maker: _Maker, layout: Layout, levels: Sequence[LevelChoices]) -> 
 
 def _add_stacks(maker: _Maker, layout: Layout, levels: Sequence[LevelChoices]) -> dict[str, IntArray]:
     """The genes of what is stored above what, and the columns that are 1 for each of their values."""
-    genes, starts, columns = [], [], []
+    genes: list[int] = []
+    starts: list[int] = []
+    columns: list[list[int]] = []
     for level in levels:
         if len(level.stacks) > 1:
             genes.append(maker.gene(Gene(level.stack_gene, len(level.stacks), "categorical", level.name)))

@@ -36,14 +36,17 @@ def _kept(problem: MachineProblem, certificate: Certificate) -> Check:
     whole = prod(level.fan_out for level in machine.levels)
     inside, holds, seen = dict.fromkeys(workload.names, 1), True, []
     uses = {"pe_use": Fraction(prod(n for level in mapping.levels for _, n in level.spatial), whole)}
-    for level, mapped in zip(reversed(machine.levels), reversed(mapping.levels), strict=True):
+    words = [0] * len(machine.levels)
+    for place, mapped in reversed(list(enumerate(mapping.levels))):
         # A level's tile is what its own loops and all inside of them go through.
         for dim, n in (*mapped.spatial, *mapped.temporal):
             inside[dim] *= n
-        kept = [one for one in workload.tensors if one.name in mapped.keep and one.name not in level.holds]
+        held = machine.levels[place].holds
+        kept = [one for one in workload.tensors if one.name in mapped.keep and one.name not in held]
+        words[machine.storages[place]] += sum(one.room(inside) for one in kept)
+    for level, need in zip(machine.levels, words, strict=True):
         if level.capacity:
-            held = Fraction(sum(one.room(inside) for one in kept), level.capacity)
-            uses.setdefault(f"{level.name}_use", held)
+            uses.setdefault(f"{level.name}_use", Fraction(need, level.capacity))
     for text in problem.limits:
         figure, sign, share = text.rsplit(maxsplit=2)
         use, limit = uses[figure], Fraction(share)

@@ -1,20 +1,24 @@
 """Uneven nests for a proof: in which order levels store tensors, and where which loops can be of use.
 
-A nest is a sequence of loops and of storages, one for each tensor and level that keeps it. A loop and a storage
-next to each other may change places, which never makes the nest worse,
+A nest is a sequence of loops and of storages, one for each tensor and level that keeps it. A loop and a
+storage next to each other may change places, which never makes the nest worse:
 
-- to the storage above the loop, where the loop leaves the tensor in place: it comes anew less often;
-- to the loop above the storage, where it moves the tensor, whose tile is then smaller, of which as much comes.
+- the storage goes above the loop if that leaves the tensor in place, which then comes anew less often;
+- the loop goes above the storage if it moves the tensor: of a smaller tile as much comes as before.
 
-So in some best nest every storage is directly below a loop that moves its tensor, or at the top of what it can
-reach: it is **settled**, and comes anew with every loop outside of it. The exceptions are kept, as they may be
-best: a storage at the top of its level's, where the fan-out above it bars its way, has loops beyond that which
-leave it in place (it is **leading**); a loop stays above a storage that it leaves in place if one further in,
-which it moves, would lose such loops; loops over the dims of a window stay anywhere, as rows slide.
+So in some best nest each storage is directly below a loop that moves its tensor, or at the top of what it can
+reach. It is **settled**: it comes anew with every loop outside of it. What may be best otherwise is kept:
 
-An **arrangement** says what is stored in which order, which storages of a level are leading, and which dims
-loops can be over between them. All of them together have a nest as good as any. Each counts settled storages
-without what may be left in place in it: where a nest has that, another arrangement has the nest.
+- a storage at the top of its level's, where the fan-out above it bars its way, may have loops beyond that
+  which leave it in place: it is **leading**;
+- a loop stays above a storage that it leaves in place if another one further in, which it moves, would lose
+  such loops by its move;
+- a loop stays below a storage that is not settled, and loops over the dims of windows stay anywhere, as rows
+  slide along the innermost loop only.
+
+An **arrangement** says in which order levels store tensors, which storages are leading, and which dims loops
+can be over between them. All of them together have a nest as good as any. An arrangement counts settled
+storages as if nothing outside left them in place: of a nest where something does, another one counts less.
 """
 
 from __future__ import annotations
@@ -127,7 +131,7 @@ class Arrangements:
         return one.tensor not in self._left[dim]
 
     def _is_settled(self, one: _Storage) -> bool:
-        """Whether a storage could be moved above all loops that leave it in place, up to one that does not."""
+        """Whether a storage could go above all loops that leave it in place, up to one that does not."""
         if one.leading:
             return False
         stay = [dim for dim in self._dims if not self._moves(dim, one) and self._can_loop(dim, 0)]
@@ -199,7 +203,7 @@ class Arrangements:
     ) -> bool:
         if self._moves(dim, one) or not self._can_loop(dim, one.place):
             return False
-        # Another storage further in, which the loop moves, may have loops outside of it that leave it in place.
+        # One further in, which the loop moves, may have other loops outside of it that leave it in place.
         return not any(
             self._moves(dim, other)
             and (

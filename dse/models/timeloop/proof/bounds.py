@@ -52,6 +52,6 @@ def _refuse_uneven(problem: MachineProblem) -> None:
     loops = [kind for _, kind, _ in said.factors if kind == TEMPORAL]
     if loops or said.order or said.stationary:
         raise InputError(
-            "optima of uneven nests are proven without fixed loops: leave out LEVEL.temporal.DIM, LEVEL.order "
-            "and LEVEL.stationary; LEVEL.spatial.DIM and LEVEL.keep may be fixed"
+            "optima of uneven nests are proven without fixed loops: leave out LEVEL.temporal.DIM, "
+            "LEVEL.order and LEVEL.stationary; LEVEL.spatial.DIM and LEVEL.keep may be fixed"
         )

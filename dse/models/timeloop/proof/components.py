@@ -170,7 +170,8 @@ def extent(terms: list[tuple[int, int]], component: Component, level: int) -> Fl
 def _factors_of(chain: FactorChain, levels: int) -> IntArray:
     """The factors of a chain's slots, by level and kind: (chains, levels, 2). One for all that ask."""
     lengths = np.array(chain.lengths)
-    ends, steps = np.array([len(lengths) - 1]), []
+    ends = np.array([len(lengths) - 1])
+    steps: list[IntArray] = []
     for step in chain.choices:
         below = [np.searchsorted(lengths, step.get(length, ())) for length in chain.lengths]
         counts = np.array([len(one) for one in below])

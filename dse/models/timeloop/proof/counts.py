@@ -39,7 +39,9 @@ class Store:
             place = len(self._places)
             if place == len(self.columns):
                 self.columns = np.concatenate([self.columns, np.empty_like(self.columns)])
-            self.columns[place] = np.sum(parts, axis=0)
+            self.columns[place] = parts[0] if parts else 0.0
+            for part in parts[1:]:
+                self.columns[place] += part
             self._places[key] = place
         return self._places[key]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 from zipfile import BadZipFile
@@ -14,10 +13,10 @@ import numpy as np
 from dse.models.timeloop.proof.branches import Branches
 from dse.models.timeloop.proof.nodes import Node
 from dse.models.timeloop.proof.orders import EMPTY, OPEN, Choice, First
-from dse.support.arrays import FloatArray
+from dse.support.arrays import AnyArray, FloatArray
 
 
-def pack(nodes: Sequence[Node], bounds: FloatArray) -> bytes:
+def pack(nodes: AnyArray, bounds: FloatArray) -> bytes:
     """Branch, pattern and chains of nodes, and their bounds; where their relaxations ended is found again."""
     about = [
         (node.branch, [list(choice) if isinstance(choice, First) else choice for choice in node.pattern])
