@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from dse.domains.levels.mapping import HierarchyMapping
+from dse.domains.levels.uneven import straightened
 from dse.support import strict_json, strict_yaml
 from dse.support.errors import InputError, shorten, unknown, within
 from dse.support.files import make_folder, read_text, write_whole
@@ -19,7 +20,7 @@ from dse.support.files import make_folder, read_text, write_whole
 FORMATS = ("json", "nest", "timeloop", "zigzag")
 """The formats that hold any number of levels."""
 
-ONE_WIDTH = ("timeloop", "zigzag")
+ONE_WIDTH = EVEN_ONLY = ("timeloop", "zigzag")
 
 Written = tuple[Mapping[str, str], list[str]]
 
@@ -33,6 +34,8 @@ def export_levels(
     """
     if name not in FORMATS:
         raise InputError(f"format {name} is of two levels; a mapping onto a machine has {', '.join(FORMATS)}")
+    if problem.accelerator.even and name in EVEN_ONLY:
+        raise InputError(f"format {name} has no words for uneven nests: leave out --nests uneven")
     widths = problem.accelerator.widths
     if problem.accelerator.bits and name in ONE_WIDTH:
         raise InputError(f"format {name}, as it is written here, has words of one width, not {widths} bits")
@@ -80,6 +83,7 @@ def read_mapping_file(path: str, problem: Any) -> HierarchyMapping:
         for name in level.keep:
             if name not in layout.tensors:
                 raise unknown("tensor", name, layout.tensors, where)
+    found = straightened(problem.accelerator, found)
     if len(found.levels) != layout.levels:
         raise InputError(f"{where} has {len(found.levels)} levels, the machine {layout.levels}")
     return found

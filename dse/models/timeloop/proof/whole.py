@@ -99,7 +99,7 @@ class Rows:
 
     def _level(self, rows: RowArray, level: int, choice: Choice) -> RowArray:
         known, layout = self._orders[level], self._layout
-        if choice == OPEN and self._mirror.settled is not None:
+        if choice == OPEN and self._mirror.settled is not None and not self._mirror.windowed:
             # Its order leaves nothing in place that is counted: one is as good as another.
             rows[:, layout.order(level)] = known.orders[0]
             return rows

@@ -18,6 +18,7 @@ from dse.models.timeloop.proof.counts import Counts
 from dse.models.timeloop.proof.orders import OPEN, First, orders_of
 from dse.models.timeloop.proof.parallel import Parallel
 from dse.models.timeloop.proof.search import solve
+from dse.models.timeloop.proof.whole import Rows
 from tests.domains.levels.proof.test_certify_machines import LAYERS, MAX, least, random_machine
 from workloads import load_layer
 
@@ -31,11 +32,13 @@ def test_a_mapping_keeps_its_chains_until_it_has_to_be_better_than_it_is() -> No
             priced, rows = problem.price(genes), space.decode(genes).rows
             components = components_of(problem)
             counts = [Counts(space.workload, problem.accelerator, one) for one in components]
+            orders = orders_of(problem)
+            by_row = Rows(problem, components, orders)
             unit = 1 / problem.criteria.hertz if objective == "latency" else 1e-12
             for place in np.flatnonzero(priced.reason == 0).tolist():
                 row = rows[place]
                 keep = np.array([row[space.layout.keep(level)] for level in range(space.layout.levels)])
-                branch = Branch(problem, 0, components, counts, orders_of(problem), keep.astype(bool))
+                branch = Branch(problem, 0, components, counts, orders, keep.astype(bool), by_row)
                 new, _ = branch.relaxed(branch.root(), math.log(priced.loss[place] / unit + 1e-6), 24)
                 assert new is not None
                 assert math.exp(new.bound) <= priced.loss[place] / unit * (1 + 1e-9)
