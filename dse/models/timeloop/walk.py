@@ -1,9 +1,9 @@
 """The counts of a nest by walking its loops, one step after the other: closed forms are tested against them.
 
 Whenever a loop outside of a tile takes a step, the loops inside of it go back by one, as Timeloop's rules
-have it, and the tile moves by what is left. Where that is as far as the innermost loop moves it, only words come
-that were not there before; otherwise all of them. What tiles hold, and what children ask for, are sets of
-words, counted one by one. For small nests.
+have it, and the tile moves by what is left. Where that is as far as the innermost loop moves it, only words
+come that were not there before; otherwise all of them. What tiles hold, and what children ask for, are sets
+of words, counted one by one. For small nests.
 """
 
 from __future__ import annotations

@@ -13,8 +13,9 @@ reach. It is **settled**: it comes anew with every loop outside of it. What may 
   which leave it in place: it is **leading**;
 - a loop stays above a storage that it leaves in place if another one further in, which it moves, would lose
   such loops by its move;
-- a loop stays below a storage that is not settled, and loops over the dims of windows stay anywhere, as rows
-  slide along the innermost loop only.
+- a loop stays below a storage that it moves if one further in would lose it: one that is not settled, which
+  it leaves in place, and to which it cannot cross;
+- loops over the dims of windows stay anywhere, as rows slide along the innermost loop only.
 
 An **arrangement** says in which order levels store tensors, which storages are leading, and which dims loops
 can be over between them. All of them together have a nest as good as any. An arrangement counts settled
@@ -174,16 +175,25 @@ class Arrangements:
         outer = storages[number - 2].place if number > 1 else 0
         if (above.tensor, above.place) not in settled or not self._can_loop(dim, outer):
             return False
-        # A storage beyond the next fan-out that the loop leaves in place can be moved above it, unless other
-        # loops that leave it in place have to stay where they are.
-        return not any(
-            one.level > above.level
-            and not self._moves(dim, one)
-            and (
-                not self._can_loop(dim, one.place)
-                or any(not self._moves(window, one) for window in self._windows)
-            )
+        # Loops that one further in is left in place by stay so only if they cross its fan-out together.
+        return all(
+            self._moves(dim, one)
+            or (one.tensor, one.place) in settled
+            or self._crosses(storages, number, one)
             for one in storages[number:]
+        )
+
+    def _crosses(self, storages: Sequence[_Storage], number: int, one: _Storage) -> bool:
+        """Whether all loops between the storages before a number and `one` that leave it in place are as good
+        below it: with nothing stored between, and where none of them is a window's.
+        """
+        stay = [dim for dim in self._dims if not self._moves(dim, one)]
+        return (
+            storages[number].leading
+            and one.level == storages[number].level
+            and one.leading
+            and not any(dim in self._windows for dim in stay)
+            and all(self._can_loop(dim, one.place) for dim in stay)
         )
 
     def _belongs_below(
