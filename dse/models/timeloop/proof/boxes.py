@@ -66,12 +66,14 @@ class LevelBoxes:
 
     def roots(self) -> AnyArray:
         """See Boxes: one for every choice of what levels keep; none if too few MACs can be at work."""
-        return boxes_of([self._branches.root(number) for number in range(len(self._branches))])
+        return boxes_of(self._branches.roots())
 
     def bound(self, boxes: AnyArray, to_beat: float) -> Bounded:
         """See Boxes. On the way some whole chains near where relaxations ended are priced."""
         losses, found, target = np.zeros(len(boxes)), [], self._target(to_beat)
         for place, node in enumerate(() if self.is_small else boxes):
+            if not node.chains:
+                continue
             branch = self._branches[node.branch]
             if not len(node.chains[0]):
                 node = branch.root()
@@ -131,12 +133,14 @@ class LevelBoxes:
 
     def _known(self, node: Node, target: float) -> Node | None:
         """A node as its relaxation left it, which is not kept from run to run; None if that rules it out."""
-        if node.base > -math.inf or self.is_small:
+        if node.base > -math.inf or self.is_small or not node.chains:
             return node
         return self._branches[node.branch].relaxed(node, target, ROUNDS)[0]
 
     def _parts(self, node: Node, target: float) -> list[Node] | None:
         """The parts of a node; None where its mappings are to be priced."""
+        if not node.chains:
+            return self._branches.parts(node)
         return None if self.is_small else self._branches[node.branch].parts(node, target)
 
     def _whole(self, node: Node, target: float) -> WholeChains:

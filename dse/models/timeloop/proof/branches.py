@@ -18,15 +18,17 @@ from dse.models.timeloop.proof.branch import Branch
 from dse.models.timeloop.proof.components import Component, component_of, components_of, sharing
 from dse.models.timeloop.proof.counts import Counts
 from dse.models.timeloop.proof.nodes import Node
-from dse.models.timeloop.proof.orders import OPEN, orders_of
+from dse.models.timeloop.proof.orders import orders_of
 from dse.models.timeloop.proof.parallel import busy_components
 from dse.models.timeloop.proof.room import SLACK
 from dse.models.timeloop.proof.whole import Rows
 from dse.support.arrays import BoolArray
 
-KEPT_AT_ONCE = 256
+AT_ONCE = 8
+"""Branches of uneven nests that are bounded in one go: between them the time may be over."""
+KEPT_AT_ONCE = 24
 """Branches of uneven nests that are kept; others are made again."""
-MOST_CHAINS = 500_000
+MOST_CHAINS = 200_000
 """Of components that are kept for other branches; a chain may take a kilobyte."""
 
 
@@ -37,8 +39,11 @@ class Branches(Protocol):
 
     def __getitem__(self, number: int) -> Branch: ...
 
-    def root(self, number: int) -> Node:
-        """All of a branch; without chains where these are counted when it is first bounded."""
+    def roots(self) -> list[Node]:
+        """What a proof begins with: all of each branch, or several branches that are not counted yet."""
+
+    def parts(self, several: Node) -> list[Node]:
+        """The branches of such a node, each without the chains that are counted when it is bounded."""
 
 
 def branches_of(problem: MachineProblem) -> Branches:
@@ -70,9 +75,13 @@ class EvenBranches:
     def __getitem__(self, number: int) -> Branch:
         return self._branches[number]
 
-    def root(self, number: int) -> Node:
+    def roots(self) -> list[Node]:
         """See Branches."""
-        return self._branches[number].root()
+        return [branch.root() for branch in self._branches]
+
+    def parts(self, several: Node) -> list[Node]:
+        """See Branches: there are none."""
+        return []
 
 
 class UnevenBranches:
@@ -95,12 +104,18 @@ class UnevenBranches:
         with self._making:
             return self._made(number)
 
-    def root(self, number: int) -> Node:
+    def roots(self) -> list[Node]:
+        """See Branches."""
+        return [unbounded(first) for first in range(0, len(self._arranged), AT_ONCE)]
+
+    def parts(self, several: Node) -> list[Node]:
         """See Branches."""
         nothing, none = np.empty(0, dtype=np.int64), np.empty(0)
-        pattern = (OPEN,) * len(self._problem.accelerator.levels)
-        unknown = -np.inf
-        return Node(number, pattern, (nothing,), unknown, unknown, none, (nothing,), (none,), (none,))
+        numbers = range(several.branch, min(several.branch + AT_ONCE, len(self._arranged)))
+        return [
+            replace(several, branch=number, chains=(nothing,), atoms=(nothing,), mixed=(none,), over=(none,))
+            for number in numbers
+        ]
 
     def _make(self, number: int) -> Branch:
         problem, arranged = self._problem, self._arranged[number]
@@ -145,6 +160,11 @@ class UnevenBranches:
                         held += np.exp(counts.tile(tensor, part)) * tensors[tensor].bits
                 left &= held <= room * (1 + SLACK)
         return left
+
+
+def unbounded(first: int) -> Node:
+    """A node of several branches, from that number on, of which nothing is known."""
+    return Node(first, (), (), -np.inf, -np.inf, np.empty(0), (), (), ())
 
 
 def _counts(problem: MachineProblem, components: list[Component]) -> list[Counts]:

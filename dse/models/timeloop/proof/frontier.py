@@ -10,7 +10,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from dse.models.timeloop.proof.branches import Branches
+from dse.models.timeloop.proof.branches import Branches, unbounded
 from dse.models.timeloop.proof.nodes import Node
 from dse.models.timeloop.proof.orders import EMPTY, OPEN, Choice, First
 from dse.support.arrays import AnyArray, FloatArray
@@ -46,8 +46,11 @@ def unpack(data: bytes, branches: Branches) -> tuple[list[Node], FloatArray]:
         return [], np.empty(0)
     found = []
     for (branch, pattern), count in zip(about, counts.tolist(), strict=True):
-        root = branches.root(branch) if count == 1 and not len(parts[0]) else branches[branch].root()
         chains, parts = tuple(parts[:count]), parts[count:]
+        if not count:
+            found.append(unbounded(branch))
+            continue
+        root = branches[branch].root()
         choices = tuple(_choice(choice) for choice in pattern)
         over = tuple(np.zeros(len(part)) for part in chains)
         found.append(replace(root, pattern=choices, chains=chains, over=over))
