@@ -10,7 +10,7 @@ import numpy as np
 from dse.core.certificate import Certificate, Incumbent, priced
 from dse.core.clock import Clock
 from dse.core.layer import Layer
-from dse.domains.levels.machine import TENSORS, Bandwidth, Level, Machine
+from dse.domains.levels.machine import EVEN, TENSORS, Bandwidth, Level, Machine
 from dse.domains.levels.problem import MachineProblem
 from dse.models.timeloop.proof.bounds import GROUP, refuse
 from dse.models.timeloop.proof.boxes import LevelBoxes
@@ -43,8 +43,15 @@ def _prove(
 
 
 def good_mapping(problem: MachineProblem, clock: Clock) -> Incumbent | None:
-    """What steps down from the best of random mappings find; None if none is feasible."""
+    """What steps down from the best of random mappings find, or of uneven nests the best even one, if that is
+    better; None if none is feasible.
+    """
     space, least, best = problem.space, math.inf, None
+    if problem.accelerator.even:
+        even = solve(problem.with_changes(fixed={**problem.fixed, "nests": EVEN}), clock).best
+        if even is not None:
+            (best,) = problem.vectors([even.mapping])
+            least = float(problem.price(best[np.newaxis]).loss[0])
     points = space.sample(np.random.default_rng(0), FIRST_POINTS)
     losses = problem.price(points).loss
     for place in np.argsort(losses, kind="stable")[:STARTS].tolist():
