@@ -114,7 +114,7 @@ def table() -> str:
         even, uneven = both[*names, "even"], both[*names, "uneven"]
         published, here, there = map(float, (even["published"], even["figure"], uneven["figure"]))
         below += there <= published * (1 + 1e-9)
-        open_ = "" if uneven["status"] == "optimal" else f", {float(uneven['gap']):.1%} open"
+        open_ = "" if uneven["status"] == "optimal" else ", not proven"
         shares = f"{here / published:.4f} | {there / published:.4f}{open_} | {there / here:.4f}"
         seconds = f"{even['seconds']}, {uneven['seconds']}"
         lines.append(f"| {' | '.join(names)} | {published:.6g} | {shares} | {seconds} |")

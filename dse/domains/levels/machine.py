@@ -73,10 +73,8 @@ class Level:
     `may_keep` (None: any). Mappings that are searched loop over the dims in `loops` (None: any) here. A word
     of the level has `word_bits`: that matters where words of tensors have widths.
 
-    Where each tensor has a depth of its own, others are `part_of` the first part: see `uneven`.
-
-    What it `holds` is in the level before the layer begins, or stays there when it ends: no level outside of
-    it keeps that, nothing fills or drains it, and `capacity` is what is left beside it.
+    Of a level in parts, others are `part_of` the first: see `uneven`. What it `holds` is there before the layer
+    begins, or stays when it ends: nothing fills or drains it, and `capacity` is what is left beside it.
     """
 
     name: str
@@ -160,7 +158,7 @@ class Machine:
     `sources` say what its energies were made of.
 
     A machine `of_widths` has levels in bits instead of words, and `stated` is what it was made of. One whose
-    levels have parts, for nests of loops that are uneven, was made of `even`.
+    levels have parts was made of `even`.
     """
 
     name: str
