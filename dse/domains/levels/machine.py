@@ -73,8 +73,8 @@ class Level:
     `may_keep` (None: any). Mappings that are searched loop over the dims in `loops` (None: any) here. A word
     of the level has `word_bits`: that matters where words of tensors have widths.
 
-    Of a level in parts, others are `part_of` the first: see `uneven`. What it `holds` is there before the layer
-    begins, or stays when it ends: nothing fills or drains it, and `capacity` is what is left beside it.
+    Of a level in parts, others are `part_of` the first: see `uneven`. What it `holds` is there before the
+    layer begins, or stays when it ends: nothing fills or drains it, and `capacity` is what is left beside it.
     """
 
     name: str
