@@ -62,6 +62,8 @@ class Abilities:
     has_policy: bool = False
     """Whether it learns a policy that can be saved. Its `search` then takes a third argument,
     `keep: Keep | None = None`, which must not change what it draws (see `dse.search.keeping`)."""
+    has_adviser: bool = False
+    """Whether it prices mappings by another model than the problem's, which costs it no samples."""
 
     aliases: Mapping[str, str] = field(default_factory=dict)
     """The settings that had other names before: by a former name the present one. Both are read, and a
@@ -94,7 +96,7 @@ def abilities_of(searcher: object, where: str = "") -> Abilities:
     )
     if not isinstance(found["version"], str):
         raise InputError(f"{where}: version must be a text, got {shorten(found['version'])}")
-    for name in ("portable", "plans_for_budget", "takes_several", "has_policy"):
+    for name in ("portable", "plans_for_budget", "takes_several", "has_policy", "has_adviser"):
         if not isinstance(found[name], bool):
             raise InputError(f"{where}: {name} must be True or False, got {shorten(found[name])}")
     _check_start(found["random_start"], made, f"{where}: random_start")

@@ -24,10 +24,26 @@ METHODS = ("evaluate", "price_cases", "prepared", "price")
 
 
 class Tally(threading.local):
-    """Rows priced by this thread. A model's own calls among its parts are counted once, at the outermost."""
+    """Rows priced by this thread, by the class or module through which they reached a model. Its own calls
+    among its parts are counted once, at the outermost.
+    """
 
-    rows: int = 0
-    inside: bool = False
+    def __init__(self) -> None:
+        self.by: dict[Any, int] = {}
+        self.inside = False
+
+    @property
+    def rows(self) -> int:
+        """All of them."""
+        return sum(self.by.values())
+
+    def rows_of(self, *judges: type) -> int:
+        """Those that did not reach a model of another class: of a searcher with an adviser."""
+        return sum(
+            rows
+            for owner, rows in self.by.items()
+            if not isinstance(owner, type) or any(issubclass(judge, owner) for judge in judges)
+        )
 
 
 @contextlib.contextmanager
@@ -42,7 +58,7 @@ def rows_priced(*models: type) -> Iterator[Tally]:
         for owner, name in _entrances(models):
             original = vars(owner)[name]
             count = _preparing if name == "prepared" else _counted
-            setattr(owner, name, count(original, tally))
+            setattr(owner, name, count(original, tally, owner))
             undo.callback(setattr, owner, name, original)
         yield tally
 
@@ -78,14 +94,15 @@ def _model_modules() -> tuple[ModuleType, ...]:
     return tuple(importlib.import_module(name) for name in names)
 
 
-def _counted(function: Any, tally: Tally) -> Callable[..., Any]:
-    """`function`, adding the rows that it is called with to `tally`."""
+def _counted(function: Any, tally: Tally, owner: Any) -> Callable[..., Any]:
+    """`function`, adding the rows that it is called with to those of its owner."""
     signature = inspect.signature(getattr(function, "py_func", function))
 
     def counting(*arguments: Any, **named: Any) -> Any:
         if tally.inside:
             return function(*arguments, **named)
-        tally.rows += _rows(signature.bind(*arguments, **named).arguments)
+        rows = _rows(signature.bind(*arguments, **named).arguments)
+        tally.by[owner] = tally.by.get(owner, 0) + rows
         tally.inside = True
         try:
             return function(*arguments, **named)
@@ -95,9 +112,9 @@ def _counted(function: Any, tally: Tally) -> Callable[..., Any]:
     return counting
 
 
-def _preparing(prepared: Any, tally: Tally) -> Callable[..., Any]:
+def _preparing(prepared: Any, tally: Tally, owner: Any) -> Callable[..., Any]:
     """`prepared`, making functions that count."""
-    return lambda *arguments, **named: _counted(prepared(*arguments, **named), tally)
+    return lambda *arguments, **named: _counted(prepared(*arguments, **named), tally, owner)
 
 
 def _rows(arguments: dict[str, Any]) -> int:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dse.core.evaluations import Evaluations
+from dse.search.abilities import abilities_of
 from dse.search.evaluator import BudgetExhausted, Evaluator, SearchProblem
 from dse.search.journal import Journal
 from dse.search.record import Record
@@ -23,7 +24,7 @@ from dse.search.searcher import Searcher
 from dse.support.arrays import FloatArray, IntArray
 from dse.support.errors import InputError, format_exception
 from dse.testing.landscapes import MODELS, convolution
-from dse.testing.pricing import rows_priced
+from dse.testing.pricing import Tally, rows_priced
 from dse.testing.surroundings import drawing_thread, heard, process_settings, random_states
 
 WORLD, OTHER_WORLD = 20_507, 16_249
@@ -107,7 +108,7 @@ def run(
         budget,
         failure,
         gate.refused,
-        priced.rows,
+        _judged(searcher, problem, priced),
         max(len(record) - replayed, 0),
         tuple(touched),
         tuple(changed),
@@ -161,6 +162,13 @@ class _WatchedGate(Evaluator):
             if self.refused is None:
                 self.refused = f"after {self.budget - self.remaining} samples: {error}"
             raise
+
+
+def _judged(searcher: Searcher, problem: SearchProblem, priced: Tally) -> int:
+    """The rows that reached a cost model; of a searcher with an adviser, the problem's own."""
+    if not abilities_of(searcher).has_adviser:
+        return priced.rows
+    return priced.rows_of(type(problem), type(getattr(problem, "model", None)))
 
 
 def _search(

@@ -18,7 +18,7 @@ beginning where the adviser is itself the judge, and in spaces of other things t
 onto one machine.
 
 The expected improvement is that of Jones, Schonlau and Welch, "Efficient Global Optimization" (Journal of
-Global Optimization, 1998). Defaults were chosen on made-up judges (experiments/judges/synthetic.py).
+Global Optimization, 1998). Defaults were chosen on judges that were made up for that.
 """
 
 from __future__ import annotations
@@ -52,6 +52,7 @@ class Calibrated:
 
     libraries: ClassVar[tuple[str, ...]] = ("scipy",)
     portable: ClassVar[bool] = False
+    has_adviser: ClassVar[bool] = True
     version: ClassVar[str] = "1"
 
     def __post_init__(self) -> None:
