@@ -31,6 +31,10 @@ DEFAULT_GROUP = "dse.defaults"
 """The entry-point group that says what is taken where a user names nothing."""
 
 
+class SearchNote(UserWarning):
+    """What a searcher tells its user of how a search goes: a warning that is no fault."""
+
+
 class Searcher(Protocol):
     """A search algorithm: a frozen dataclass of its hyperparameters.
 

@@ -6,6 +6,7 @@ import contextlib
 import importlib
 import inspect
 import pkgutil
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
@@ -38,11 +39,16 @@ class Tally(threading.local):
         return sum(self.by.values())
 
     def rows_of(self, *judges: type) -> int:
-        """Those that did not reach a model of another class: of a searcher with an adviser."""
+        """Those that reached models of these classes, or what is in their packages: not an adviser's."""
+        packages = tuple(sys.modules[judge.__module__].__package__ or judge.__module__ for judge in judges)
         return sum(
             rows
             for owner, rows in self.by.items()
-            if not isinstance(owner, type) or any(issubclass(judge, owner) for judge in judges)
+            if (
+                any(issubclass(judge, owner) for judge in judges)
+                if isinstance(owner, type)
+                else owner.__name__.startswith(packages)
+            )
         )
 
 

@@ -18,6 +18,8 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from dse.search.searcher import SearchNote
+
 # The legacy generator is what a searcher may disturb, so here it has to be looked at.
 _legacy: Any = np.random.mtrand._rand
 
@@ -162,6 +164,7 @@ def heard() -> Iterator[list[str]]:
             shown = [
                 f"{item.category.__name__}: {item.message} ({Path(item.filename).name}:{item.lineno})"
                 for item in caught
+                if not issubclass(item.category, SearchNote)
             ]
             lines += [*filter(str.strip, written.splitlines()), *dict.fromkeys(shown)]
 

@@ -70,7 +70,9 @@ def _matern(distance: FloatArray) -> FloatArray:
 
 
 def _distances(one: FloatArray, other: FloatArray) -> FloatArray:
-    """Root mean square differences of rows: (n, m)."""
+    """Root mean square differences of rows: (n, m); 0 where nothing is told of them."""
+    if not one.shape[1]:
+        return np.zeros((len(one), len(other)))
     squares = np.square(one).mean(axis=1)[:, np.newaxis] + np.square(other).mean(axis=1)
     found: FloatArray = np.sqrt(np.maximum(squares - 2 * one @ other.T / one.shape[1], 0))
     return found

@@ -10,6 +10,7 @@ import numpy as np
 
 from dse.domains.clustered.advice import MISFITS
 from dse.search.evaluator import Known
+from dse.search.searcher import SearchNote
 from dse.search.trend import Trend
 from dse.support.arrays import BoolArray, FloatArray, IntArray
 from searchers.calibrated.ensemble import Ensemble, Usual
@@ -42,7 +43,7 @@ FAULT = 0.3
 """A deviation of what is predicted of refusals, -1 for none and 1 for one."""
 
 
-class UselessAdviser(UserWarning):
+class UselessAdviser(SearchNote):
     """The adviser's terms say nothing of what the judge measures."""
 
 
@@ -218,7 +219,9 @@ class Strategy:
         for factor in range(figures.shape[1]):
             own, measured = self._first(terms, factor), figures[:, factor]
             said += np.log(Trend(own, measured).left_out(own, measured))
-        self.agreement = float(spearmanr(said, figures.prod(axis=1)).statistic)
+        measured = figures.prod(axis=1)
+        constant = not (np.ptp(said) and np.ptp(measured))
+        self.agreement = 0.0 if constant else float(spearmanr(said, measured).statistic)
         if not self.agreement > self._settings.least_agreement:
             self.useless = True
             warnings.warn(

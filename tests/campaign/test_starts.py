@@ -112,7 +112,7 @@ def test_a_searcher_at_random_points_is_that_of_a_single_search(tmp_path: Path, 
 def test_every_searcher_of_ours_can_begin_with_nothing_or_says_what_it_knows(name: str) -> None:
     told = begins(make_searcher(name, random_settings(name, None)), PROBLEM.space)
     expected = "own" if name in SILENT else "taught mappings" if name in KNOWING else RANDOM
-    assert told == expected
+    assert told == ("optimum of loopnest" if name == "calibrated" else expected)
 
 
 @dataclass(frozen=True)

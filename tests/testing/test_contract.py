@@ -79,8 +79,8 @@ CHEATER_NAMES = [type(cheater).__name__ for _, cheater, _ in CHEATERS]
 
 SAMPLES = dict.fromkeys(
     (
-        *("a2c", "actorq", "bayesian", "d4pg", "ddpg", "dqn", "generative", "gradient", "maddpg"),
-        *("mast", "qmix", "team", "transfer"),
+        *("a2c", "actorq", "bayesian", "calibrated", "d4pg", "ddpg", "dqn", "generative", "gradient"),
+        *("maddpg", "mast", "qmix", "team", "transfer"),
     ),
     32,
 ) | {"masac": 64, "ppo": 96, "factored-ppo": 96, "marl": 96, "local": 200, "policy": 200}
@@ -158,7 +158,7 @@ def test_every_installed_searcher_keeps_the_contract(name: str, monkeypatch: pyt
 
 
 APART = {"bayesian", "generative", "gradient", "maddpg", "masac", "mast", "policy", "ppo", "qmix"}
-APART |= {"a2c", "actorq", "d4pg", "ddpg", "dqn"}
+APART |= {"a2c", "actorq", "calibrated", "d4pg", "ddpg", "dqn"}
 """Ours that need not draw the same on another CPU."""
 
 

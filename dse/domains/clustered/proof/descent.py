@@ -52,6 +52,8 @@ def descend(problem: Problem, floor: float, clock: Clock, drawn: int = DRAWN) ->
             if least[0] <= floor or clock.over:
                 return best
             near = np.concatenate([block.neighbours(here) for block in space.blocks])
+            if not len(near):
+                break
     return best
 
 

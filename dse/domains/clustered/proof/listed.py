@@ -74,6 +74,8 @@ def _add_near(problem: Problem, search: Search, genes: IntArray) -> None:
     for _ in range(ROUNDS_NEAR):
         near = np.concatenate([block.neighbours(point) for point in points for block in space.blocks])
         near = np.unique(near, axis=0)
+        if not len(near):
+            break
         losses, before = problem.price(near).loss, search.listing.last
         search.listing.add(Found(losses, space.decode(near).rows), search.to_beat)
         points = near[np.argsort(losses, kind="stable")[:STARTS]]
