@@ -50,6 +50,7 @@ class Taught(Plain):
     plans_for_budget: ClassVar[bool] = True
     takes_several: ClassVar[bool] = True
     has_policy: ClassVar[bool] = True
+    has_adviser: ClassVar[bool] = True
     version: ClassVar[str] = "2"
     aliases: ClassVar[dict[str, str]] = {"lessons": "taught"}
 
@@ -91,6 +92,7 @@ def test_class_variables_fields_and_properties_declare_alike() -> None:
         "random_start": {"taught": 0},
         "begins": True,
         "has_policy": True,
+        "has_adviser": True,
         "aliases": {"lessons": "taught"},
     }
     assert able.declared.keys() == {item.name for item in dataclasses.fields(Abilities)}
