@@ -146,9 +146,12 @@ class CostModel(AnyCostModel):
         """
         return costs.area
 
-    def free(self, layer: Layer, accelerator: Accelerator, mappings: MappingBatch) -> BoolArray | None:
-        """Which mappings are refused at no cost: a search is charged no sample for them. None: for all."""
-        return None
+    frees_misfits = False
+    """Whether some mappings are refused at no cost: those that `free` names."""
+
+    def free(self, layer: Layer, accelerator: Accelerator, mappings: MappingBatch) -> BoolArray:
+        """Which mappings (n,) are refused at no cost: a search is charged no sample for them."""
+        return np.zeros(len(mappings), np.bool_)
 
     def counts(self, layer: Layer, accelerator: Accelerator, mappings: MappingBatch) -> dict[str, IntArray]:
         """What the cycles of n mappings are made of, by name, (n,) each: words moved, steps, waiting.

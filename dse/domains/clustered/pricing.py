@@ -93,10 +93,9 @@ class PricedProblem(SharedMembers):
 
     def free(self, genes: IntArray) -> BoolArray | None:
         """Which points are refused at no cost (see `CostModel.free`); None where all are samples."""
-        found: BoolArray | None = self.model.free(
-            self.priced_layer, self.accelerator, self.space.decode(genes)
-        )
-        return found
+        if not self.model.frees_misfits:
+            return None
+        return self.model.free(self.priced_layer, self.accelerator, self.space.decode(genes))
 
     def evaluate(self, mappings: Mapping | MappingBatch) -> Evaluations:
         """What a mapping, or each of a batch, costs, whether or not it is in the space.

@@ -93,10 +93,13 @@ class OutsideModel(CostModel):
 
         return price
 
-    def free(self, layer: Layer, accelerator: Accelerator, mappings: MappingBatch) -> BoolArray | None:
+    @property
+    def frees_misfits(self) -> bool:  # type: ignore[override]
         """See CostModel."""
-        if self.misfits != FREE:
-            return None
+        return self.misfits == FREE
+
+    def free(self, layer: Layer, accelerator: Accelerator, mappings: MappingBatch) -> BoolArray:
+        """See CostModel."""
         from dse.models.loopnest import LoopNest
 
         machines, costs = mappings.machines, LoopNest().prepared(layer, accelerator)
