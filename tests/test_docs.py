@@ -37,9 +37,9 @@ LINK = re.compile(r"\]\((?!https?://|#|mailto:)([^)#\s]+)")
 COMMAND = re.compile(r"^(?:\$ )?dse ([a-z-]+)", re.MULTILINE)
 STUDIES = dict(
     part.split("\n", 1)
-    for part in (ROOT / "docs" / "results.md").read_text(encoding="utf-8").split("\n## ")[1:]
+    for part in (ROOT / "results" / "README.md").read_text(encoding="utf-8").split("\n## ")[1:]
 )
-"""The sections of the page of results, by title."""
+"""The studies of results, by title."""
 RESAMPLED = ", problems resampled too"
 GOALS = {
     "The final twelve": {"1.25", "1.15", "1.05", "1.02", "1.01"},
@@ -162,7 +162,8 @@ def test_the_pages_show_what_commands_print(
 
 def told(study: str) -> str:
     """The files that a study names, without what stands there once more with problems resampled too."""
-    files = [ROOT / "docs" / link for link in LINK.findall(study) if link.endswith(".md") and "/" in link]
+    links = [link for link in LINK.findall(study) if link.endswith(".md") and not link.startswith("../")]
+    files = [ROOT / "results" / link for link in links]
     kept = []
     for file in files:
         parts = re.split(r"^## ", file.read_text(encoding="utf-8"), flags=re.MULTILINE)
@@ -173,6 +174,14 @@ def told(study: str) -> str:
 
 def cells(line: str) -> list[str]:
     return [cell.strip() for cell in line.strip("| ").split(" | ")]
+
+
+def test_the_page_of_results_has_the_verdict_of_each_study_in_its_words() -> None:
+    lines = (ROOT / "docs" / "results.md").read_text(encoding="utf-8").splitlines()
+    shown = [cells(line) for line in lines if line.startswith("| [")]
+    assert [title[1:].split("](")[0] for title, _ in shown] == [*STUDIES]
+    for (_, verdict), study in zip(shown, STUDIES.values(), strict=True):
+        assert verdict == " ".join(study.split("**")[1].split())
 
 
 @pytest.mark.parametrize("title", [*STUDIES])
@@ -207,7 +216,7 @@ def test_every_figure_of_a_verdict_is_in_a_file_that_it_names(title: str) -> Non
 
 def test_the_readmes_standing_table_is_that_of_its_campaign() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    there = told("](../results/heldout12-loopnest/tables/standing.md)").splitlines()
+    there = told("](heldout12-loopnest/tables/standing.md)").splitlines()
     shown = [line for line in text.splitlines() if re.match(r"\| [a-z]+ \| \d\.\d+ \[", line)]
     assert len(shown) > 5
     own = [cells(line) for line in there]

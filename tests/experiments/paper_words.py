@@ -1,4 +1,4 @@
-"""Words of docs/results.md on the paper that this began with, and what they follow from."""
+"""Words of results/README.md on the paper that this began with, and what they follow from."""
 
 from __future__ import annotations
 

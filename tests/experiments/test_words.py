@@ -1,4 +1,4 @@
-"""Words of docs/results.md follow from the files that it names: a verdict turns where its figures do."""
+"""Words of results/README.md follow from the files that it names: a verdict turns where its figures do."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tests.experiments.result_files import (
     verdicts,
 )
 
-PAGE = " ".join((ROOT / "docs" / "results.md").read_text(encoding="utf-8").split())
+PAGE = " ".join((ROOT / "results" / "README.md").read_text(encoding="utf-8").split())
 
 
 def at_the_optimum(campaign: str, searcher: str) -> int:
