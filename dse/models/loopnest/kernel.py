@@ -101,7 +101,7 @@ def price_rows(problems, energies, rows, share, details, costs):
     `problems` and `energies` (`params`) have a record for each row, or one for all. Where `details` has
     rows, it gets the counts (COUNTED) of each.
     """
-    work = np.empty(1, WORK)[0]
+    works = np.empty(1, WORK)
     start, stop = share
     for i in range(start, stop):
         problem, per = problems[i if len(problems) > 1 else 0], energies[i if len(problems) > 1 else 0]
@@ -111,6 +111,8 @@ def price_rows(problems, energies, rows, share, details, costs):
             costs.cycles[i] = costs.macs[i] = costs.l1_size[i] = costs.l2_size[i] = 0
             costs.energy_nj[i] = costs.power[i] = costs.area[i] = 0.0
             continue
+        # A record does not keep its array: named in here, the array lives as long as the loop.
+        work = works[0]
         price_row(work, problem, rows[i])
         counts = work.counts
         if len(details) > 0:

@@ -79,7 +79,8 @@ def count_undominated(problems, dim, across, places, counts):
     """Fills `counts` (size + 1, size + 1): of outer tiles up to the row and inner ones up to the column, how
     many pairs are not dominated.
     """
-    layer, one, figures = problems[0].layer, np.zeros(1, DIM)[0], np.zeros(FIGURES, np.int64)
+    layer, ones, figures = problems[0].layer, np.zeros(1, DIM), np.zeros(FIGURES, np.int64)
+    one = ones[0]
     size = layer.sizes[dim]
     one.extent, one.clusters, one.places = size, across, places
     one.pitch = layer.pitches[dim - Y] if dim >= Y else 1
@@ -90,6 +91,8 @@ def count_undominated(problems, dim, across, places, counts):
     for tile in range(1, size + 1):
         of_tile = 0
         for inner in range(1, tile + 1):
+            # A record does not keep its array: named in here, the array lives as long as the loop.
+            one = ones[0]
             one.tile, one.piece = tile, inner
             measure(one)
             add_up(one, dim)
