@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
 
 from dse.support.jit import cacheable, drop_stale
+from tests import ROOT
 
 LATER = 4_000_000_000
 
@@ -59,3 +61,12 @@ def test_without_a_place_for_compiled_kernels_none_is_asked_for(
     assert not cacheable(nowhere)
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "new"))
     assert cacheable(nowhere)
+
+
+def test_no_kernel_takes_a_record_of_an_array_that_it_does_not_name() -> None:
+    # Such a record is a pointer: numba frees the array at once, and another thread may be given its memory.
+    unnamed = re.compile(r"\bnp\.(empty|zeros)\([^()]*\)\[")
+    sources = [path for package in ("dse", "searchers") for path in (ROOT / package).rglob("*.py")]
+    kernels = [path for path in sources if "dse.support.compiling" in path.read_text()]
+    assert kernels
+    assert not [path for path in kernels if unnamed.search(path.read_text())]
