@@ -11,10 +11,10 @@ import numpy as np
 from dse.domains.clustered.advice import MISFITS
 from dse.search.evaluator import Known
 from dse.search.searcher import SearchNote
-from dse.search.trend import Trend
 from dse.support.arrays import BoolArray, FloatArray, IntArray
 from searchers.calibrated.ensemble import Ensemble, Usual
 from searchers.calibrated.residual import Residual
+from searchers.calibrated.trend import Trend
 from searchers.common.acquisition import log_chance_to_fit, log_improvement
 from searchers.common.features import VaryingFeatures, probes
 from searchers.common.history import objective_factors

@@ -17,11 +17,11 @@ from dse.domains.clustered.mapping import MappingBatch
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.terms import terms_of
 from dse.search.api import Result
-from dse.search.trend import Trend
 from dse.support.errors import InputError
 from searchers.calibrated import Calibrated
 from searchers.calibrated.ensemble import Ensemble, Usual
 from searchers.calibrated.strategy import UselessAdviser
+from searchers.calibrated.trend import Trend
 
 LAYER, EDGE = Layer("CONV", 16, 8, 14, 14, 3, 3, (1, 1), (1, 1)), PRESETS["eyeriss-small"]
 

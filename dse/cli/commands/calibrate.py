@@ -145,12 +145,9 @@ def _cycles(said: object, where: str) -> float:
         raise InputError(f"{where}: cycles must be a number above 0, got {shorten(said)}") from None
 
 
-def _error_line(found: Any) -> str:
-    before, rank = f"{found.error_before:.1%}", f"{found.rank_before:.2f}"
-    return (
-        f"error of samples that the fit has not seen {found.error_after:.1%} (as said, scaled: {before}), "
-        f"rank correlation {found.rank_after:.2f} (as said: {rank})"
-    )
+def _error(found: Any) -> str:
+    before, after = f"{found.error_before:.1%}", f"{found.error_after:.1%}"
+    return f"error of samples that the fit has not seen {after} (as said, scaled: {before})"
 
 
 def _write(found: Any, folder: Path) -> None:
@@ -160,7 +157,7 @@ def _write(found: Any, folder: Path) -> None:
     from dse.support.toml import toml_value
 
     lines = [f"# By dse calibrate, {found.samples} samples, cost model {found.cost_model}:"]
-    lines += [f"# {part}." for part in _error_line(found).split(", rank")[:1]]
+    lines.append(f"# {_error(found)}.")
     for name, value in found.machine.to_dict().items():
         constant = found.constants.get(name)
         remark = f"  # {constant.low:.4g} to {constant.high:.4g}; was {constant.said:g}" if constant else ""
@@ -180,6 +177,7 @@ def _show(found: Any, out: Path | None) -> None:
     ]
     title = f"{found.samples} samples of {len(found.layers)} layers, cost model {found.cost_model}"
     output.print_table(console, title, ("figure", "said", "fitted", "95 % interval"), rows)
-    console.print(_error_line(found))
+    ranks = f"rank correlation {found.rank_after:.2f} (as said: {found.rank_before:.2f})"
+    console.print(f"{_error(found)}, {ranks}")
     if out is not None:
         console.print(f"written to {out}")

@@ -64,11 +64,13 @@ class Adviser:
         except InputError:
             return self._descended(self._space.sample(rng, POINTS), most)
         try:
+            if not hasattr(prover, "refuse_list"):
+                raise InputError("its proofs list no mappings")
             prover.refuse_list()
-            listed = prover.list_best(best, Wanted(most=most), Clock())
-            return np.array([one.genes for one in listed])
-        except (InputError, AttributeError):
+        except InputError:
             return np.concatenate([found, self._descended(found, most)])[:most]
+        listed = prover.list_best(best, Wanted(most=most), Clock())
+        return np.array([one.genes for one in listed])
 
     def _descended(self, points: IntArray, most: int) -> IntArray:
         """The best points that neighbours of the best lead to, from some points."""

@@ -300,7 +300,7 @@ class Machine:
         levels = ", ".join(
             f"{level.name} {'unlimited' if level.capacity is None else f'{level.capacity:,} {self.unit}'}"
             for level in self.levels
-            if level.keeps or level.may_keep
+            if (level.keeps or level.may_keep) and not level.part_of
         )
         return f"{self.macs:,} MACs, {levels}, {self.clock_ghz:g} GHz"
 

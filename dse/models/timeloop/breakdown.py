@@ -21,12 +21,14 @@ def break_down(workload: Workload, machine: Machine, mapping: HierarchyMapping) 
         return None
     steps = math.prod(n for level in mapping.levels for _, n in level.temporal)
     tensors, leakage = {}, {}
+    buffers: dict[str, dict[str, int]] = {}
     cycles = {COMPUTE: steps}
     for place, (level, instances) in enumerate(zip(machine.levels, machine.instances, strict=True)):
         kept = costs.counts.get(level.name, {})
-        parts = [one for one, first in zip(machine.levels, machine.storages, strict=True) if first == place]
-        together = {name: one for part in parts for name, one in costs.counts.get(part.name, {}).items()}
-        took = reference.level_cycles(level, together, steps, hidden=True)
+        stored = reference.together(machine, costs.counts, place)
+        if stored:
+            buffers[level.name] = {name: counts.tile * counts.bits for name, counts in stored.items()}
+        took = reference.level_cycles(level, stored, steps, hidden=True)
         if took:
             cycles[level.name] = int(took)
         tensors[level.name] = {
@@ -34,7 +36,7 @@ def break_down(workload: Workload, machine: Machine, mapping: HierarchyMapping) 
             for name, counts in kept.items()
         }
         if level.leak_pj:
-            used = next((counts.instances for counts in together.values()), 1)
+            used = next((counts.instances for counts in stored.values()), 1)
             leakage[level.name] = level.leak_pj * costs.cycles * used * 1e-3
     return Detail(
         cycles=cycles,
@@ -48,10 +50,7 @@ def break_down(workload: Workload, machine: Machine, mapping: HierarchyMapping) 
             for level, kept in costs.counts.items()
             if kept
         },
-        buffers={
-            level: {name: counts.tile * counts.bits for name, counts in kept.items()}
-            for level, kept in costs.counts.items()
-        },
+        buffers=buffers,
         bound=max(cycles, key=lambda name: cycles[name]),
         tensors={level: kept for level, kept in tensors.items() if kept},
         leakage_nj=leakage,

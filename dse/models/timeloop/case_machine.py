@@ -76,8 +76,22 @@ def build_machine(entry: dict[str, Any]) -> Machine:
         _level(level, above, below)
         for level, above, below in zip(levels, instances, instances[1:], strict=False)
     )
+    _see_parts(levels)
     first_fill = entry.get("first_fill", FIRST_FILLS[0])
     return Machine(entry.get("name", "") or "machine", built, entry["mac_pj"], first_fill)
+
+
+def _see_parts(levels: list[dict[str, Any]]) -> None:
+    """InputError where a level is a part of none outside of it that there are as many instances of."""
+    instances: dict[str, int] = {}
+    for level in levels:
+        whole = level.get("part_of")
+        if whole and instances.get(whole) != level["instances"]:
+            raise InputError(
+                f"hardware: {level['name']}: part_of must name a level outside of it with as many instances, "
+                f"got {shorten(whole)}"
+            )
+        instances[level["name"]] = level["instances"]
 
 
 def _level(data: dict[str, Any], instances: int, below: int) -> Level:

@@ -121,26 +121,29 @@ def evaluate(workload: Workload, machine: Machine, mapping: HierarchyMapping) ->
         for place, level in enumerate(mapping.levels)
     ]
     compute_cycles = math.prod(loop.n for level in nest.temporal for loop in level)
-    together = [_together(machine, counts, place) for place in range(len(counts))]
-    least = [level_cycles(*pair, compute_cycles) for pair in zip(machine.levels, together, strict=True)]
+    named = {level.name: kept for level, kept in zip(machine.levels, counts, strict=True) if kept}
+    stored = [together(machine, named, place) for place in range(len(counts))]
+    least = [level_cycles(*pair, compute_cycles) for pair in zip(machine.levels, stored, strict=True)]
     if max(least) >= LARGEST_CYCLES:
         return NotPriced(Fault.CYCLES, 0, 0, fault_text(Fault.CYCLES, 0, 0, workload, machine))
     cycles = max(compute_cycles, *map(int, least))
     level_pj = {
         level.name: _accesses_pj(level, counts[place], nest.used(place), machine.instances[place])
-        + level.leak_pj * cycles * (nest.used(place) if together[place] else 1)
+        + level.leak_pj * cycles * (nest.used(place) if stored[place] else 1)
         for place, level in enumerate(machine.levels)
     }
     mac_pj = workload.macs * machine.mac_pj
-    named = {level.name: kept for level, kept in zip(machine.levels, counts, strict=True) if kept}
     utilization = workload.macs / (machine.macs * cycles)
     return Costs(cycles, sum(level_pj.values()) + mac_pj, utilization, workload.macs, level_pj, mac_pj, named)
 
 
-def _together(machine: Machine, counts: list[dict[str, Counts]], place: int) -> dict[str, Counts]:
+def together(machine: Machine, counts: Mapping[str, dict[str, Counts]], place: int) -> dict[str, Counts]:
     """What a level and the other parts of it keep, by tensor; nothing of a part that is not the first."""
-    parts = [kept for kept, first in zip(counts, machine.storages, strict=True) if first == place]
-    return {name: one for kept in parts for name, one in kept.items()}
+    found: dict[str, Counts] = {}
+    for level, first in zip(machine.levels, machine.storages, strict=True):
+        if first == place:
+            found |= counts.get(level.name, {})
+    return found
 
 
 def _misfit(workload: Workload, machine: Machine, mapping: HierarchyMapping) -> tuple[Fault, int, int] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -108,7 +109,7 @@ def test_the_kernel_prices_uneven_nests_as_the_reference_does() -> None:
             assert (priced.reason[place] == 0) == isinstance(costs, reference.Costs)
             if isinstance(costs, reference.Costs):
                 assert costs.cycles == priced.cycles[place]
-                assert costs.energy_pj * 1e-3 == pytest.approx(priced.energy_nj[place], rel=1e-12)
+                assert costs.energy_pj * 1e-3 == pytest.approx(priced.energy_nj[place], rel=1e-12, abs=0)
                 seen += 1
             else:
                 faults += 1
@@ -138,7 +139,7 @@ def test_the_optimum_of_uneven_nests_is_that_of_all_of_them() -> None:
             continue
         found = certify(problem, cache=False)
         assert found.status == ("optimal" if found.best else "infeasible")
-        assert found.lower_bound == pytest.approx(least(every), rel=1e-9), (number, layer)
+        assert found.lower_bound == pytest.approx(least(every), rel=1e-9, abs=0), (number, layer)
         proven += found.best is not None
     assert proven > 3, proven
 
@@ -149,7 +150,7 @@ def test_even_nests_may_take_twice_as_much_as_the_best_of_all(size: int, share: 
         Layer.gemm(6, 5, 3), two_levels(size), "edp", "timeloop", fixed={"nests": "uneven"}
     )
     found = certify(problem, cache=False).lower_bound
-    assert found == pytest.approx(least(problem), rel=1e-12)
+    assert found == pytest.approx(least(problem), rel=1e-12, abs=0)
     even = certify(problem.with_changes(fixed={"nests": "even"}), cache=False).lower_bound
     assert found / even == pytest.approx(share, abs=1e-4)
 
@@ -216,6 +217,19 @@ def test_what_uneven_nests_cannot_be_is_said_in_a_line(tmp_path: Path, dse: Dse)
     given = ("--layer", "alexnet:fc8", "--accelerator", "simba_like", "--cost-model", "timeloop")
     asked = ("certify", *given, "--nests", "uneven", "--format", "timeloop", "--out", str(tmp_path / "out"))
     assert "format timeloop has no words for uneven nests" in dse(*asked).err
+
+
+def test_a_level_in_parts_is_shown_with_all_that_it_holds() -> None:
+    problem = MachineProblem(PRODUCT, two_levels(), "edp", "timeloop", fixed={"nests": "uneven"})
+    mapping = HierarchyMapping.parse("L3[WIO] P6 K5 C12 - L2[W] C4 - L1[O] K16 - L0[I] P16")
+    judged = problem.judge(mapping)
+    assert judged.breakdown
+    assert {name: use.needed for name, use in judged.breakdown.held.items()} == {"B": 64 + 256 + 16}
+    assert problem.accelerator.summary == "1 MACs, DRAM unlimited, B 512 words, 1 GHz"
+    case = problem.case(mapping)
+    case["hardware"]["levels"][2]["part_of"] = "none"
+    (found,) = problem.model.price_lines([("line 1", json.dumps(case))])
+    assert "part_of must name a level outside of it with as many instances, got 'none'" in found["reason"]
 
 
 def test_open_sizes_are_those_of_the_level_whatever_its_parts() -> None:
