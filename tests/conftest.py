@@ -30,7 +30,13 @@ settings.load_profile("same")
 
 
 def pytest_configure() -> None:
-    """Have Ctrl-C reach the processes that tests start, also if a shell began this one in the background."""
+    """Compare small numbers by shares, and have Ctrl-C reach what tests start from a shell's background too.
+
+    pytest.approx takes numbers that differ by less than 1e-12 for the same, whatever their size; an EDP in
+    joule seconds is 1e-13, so a wrong one would pass.
+    """
+    compared = type(pytest.approx(1.0))
+    compared.DEFAULT_ABSOLUTE_TOLERANCE = 0.0
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -36,13 +36,14 @@ from dse.domains.levels.judging import (
     refuse_objectives,
 )
 from dse.domains.levels.layout import RowArray
-from dse.domains.levels.machine import Machine
+from dse.domains.levels.machine import EVEN, Machine
 from dse.domains.levels.mapping import HierarchyMapping, read_mapping
 from dse.domains.levels.nest import machine_case, machine_nest
 from dse.domains.levels.space.batch import UNLIMITED, HierarchyBatch
 from dse.domains.levels.space.open_space import OpenSpace
 from dse.domains.levels.space.opened import NOTHING, SIZE, read_opened
 from dse.domains.levels.space.space import HierarchySpace
+from dse.domains.levels.templates import TEMPLATES, template
 from dse.domains.levels.uneven import with_nests
 from dse.domains.levels.workload import DIM_NAMES
 from dse.support.arrays import IntArray
@@ -75,8 +76,7 @@ class MachineProblem(SharedMembers):
     limits: str | Sequence[str] = ()
     """Texts such as `Buffer_use <= 0.5`, see `dse.domains.levels.judging`: what else is not feasible."""
 
-    templates: ClassVar[tuple[str, ...]] = ()
-    """Known dataflows are of two levels."""
+    templates: ClassVar[tuple[str, ...]] = TEMPLATES
     shows_detail: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -220,7 +220,10 @@ class MachineProblem(SharedMembers):
         return read_mapping(data, layout.dims, layout.tensors, where)
 
     def template(self, name: str) -> HierarchyMapping:
-        raise InputError(f"template {name!r} is of two levels; cost model {self.model.name!r} has none")
+        if self.accelerator.even:
+            return self.with_changes(fixed={**self.fixed, "nests": EVEN}).template(name)
+        orders = [level.orders for level in self.space.levels]
+        return template(name, self.space.workload, self.accelerator, self.use.rooms, orders)
 
     def nest(self, mapping: HierarchyMapping) -> str:
         return machine_nest(self.layer, self.space.workload, self.accelerator, mapping)

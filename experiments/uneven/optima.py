@@ -1,14 +1,12 @@
-"""Optima of even and of uneven nests beside another mapper's: `python -m experiments.uneven`.
+"""Optima of even and of uneven nests beside another mapper's.
 
 `results/uneven/published.json` has four machines, seventeen layers and 44 optima that AccelForge 1.0.467
 found. Each is proven here, over even nests and over uneven ones: rows of `results/uneven/optima.csv`, which
-stay when the command is called again, and the table of `results/uneven/optima.md`. `--limit` is seconds of a
-proof.
+stay when the command is called again, and the table of `results/uneven/optima.md`.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import time
 from collections.abc import Iterator, Mapping
@@ -122,15 +120,9 @@ def table() -> str:
     return "\n".join([*lines, "", f"Of {counted} optima of uneven nests {below} are not above AccelForge's."])
 
 
-def main() -> None:
+def write(limit: float) -> None:
     """Prove what is not in the file yet, and write the table."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--limit", type=float, default=300.0)
-    for row in asked(parser.parse_args().limit):
+    for row in asked(limit):
         write_rows(FOLDER / "optima.csv", HEAD, [row], add=True)
         print(*row.values(), flush=True)
     keep(FOLDER / "optima.md", "experiments.uneven", table())
-
-
-if __name__ == "__main__":
-    main()

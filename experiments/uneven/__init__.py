@@ -1,0 +1,1 @@
+"""Optima of even and of uneven nests beside those of AccelForge's mapper."""

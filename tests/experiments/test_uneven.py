@@ -1,0 +1,45 @@
+"""The figures that AccelForge's tests hold, beside ours."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from experiments import read_rows
+from experiments.uneven import regression
+from experiments.uneven.regression import FOLDER
+
+PUBLISHED = json.loads((FOLDER / "regression.json").read_text())
+FIGURES = {
+    (one["machine"], one["workload"], one["products"][0]): one
+    for one in PUBLISHED["figures"]
+    if one["groups"] == 1 or one["macs"] == 1
+}
+
+
+def test_each_figure_has_its_rows_and_the_page_is_made_from_them() -> None:
+    rows = read_rows(FOLDER / "regression.csv")
+    named = {(row["machine"], row["workload"], row["products"].split()[0]) for row in rows}
+    assert named == set(FIGURES)
+    assert regression.table() in (FOLDER / "regression.md").read_text()
+
+
+@pytest.mark.parametrize("nests", ["even", "uneven"])
+@pytest.mark.parametrize(
+    "name", [("simple", "matmuls", "Matmul0"), ("tpu_v4i", "three_matmuls_annotated", "Matmul1")]
+)
+def test_the_least_energy_of_a_product_is_that_which_was_published(
+    name: tuple[str, str, str], nests: str
+) -> None:
+    figure = FIGURES[name]
+    machines = list(regression.machines_of(name[0], PUBLISHED["machines"][name[0]], figure["bits"]))
+    found = [regression.proven(figure, machine, nests, 60) for machine in machines]
+    energies = [
+        regression.energy_of(
+            regression.words_of(one.best.mapping, figure, machine, nests), machine, figure["M"] ** 3
+        )
+        for one, machine in zip(found, machines, strict=True)
+        if one.best
+    ]
+    assert min(energies) == pytest.approx(figure["energy"], rel=1e-7)
