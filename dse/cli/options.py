@@ -205,7 +205,10 @@ Limit = Annotated[
 ]
 Fix = Annotated[
     list[str] | None,
-    typer.Option(help="Fix a gene, as in outer.parallel=K or cluster=16; repeatable.", metavar="GENE=VALUE"),
+    typer.Option(
+        help="Fix a gene, as in outer.parallel=K, or leave it some values, as in cluster=8,16; repeatable.",
+        metavar="GENE=VALUE[,VALUE]",
+    ),
 ]
 Nests = Annotated[
     str | None,

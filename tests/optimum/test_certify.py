@@ -6,6 +6,7 @@ import math
 import subprocess
 import sys
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -114,6 +115,24 @@ def test_the_best_mapping_is_in_the_space_and_costs_what_the_problem_says() -> N
     assert problem.space.decode(genes)[0] == best.mapping
     assert (costs.loss[0], costs.cycles[0], costs.energy_nj[0]) == (best.loss, best.cycles, best.energy_nj)
     assert (costs.l1_size[0], costs.l2_size[0], costs.macs[0]) == (best.l1_size, best.l2_size, best.macs)
+
+
+@pytest.mark.parametrize("model", ["loopnest", "maestro"])
+@pytest.mark.parametrize("kind", ["CONV", "DSCONV"])
+def test_the_optimum_of_several_values_of_a_gene_is_the_best_of_each_alone(model: str, kind: str) -> None:
+    layer = Layer(kind, 1 if kind == "DSCONV" else 6, 4, 6, 6, 3, 3, padding=(1, 1))
+    machine = replace(PRESETS["eyeriss-small"], num_pes=8, l1_size=64, l2_size=512)
+    fixed: dict[str, Any] = {"outer.parallel": ["K", "Y"], "inner.parallel": ["K", "X"], "cluster": [2, 4]}
+    several = Problem(layer, machine, cost_model=model, fixed=fixed)
+    found = certify(several)
+    alone = [
+        certify(Problem(layer, machine, cost_model=model, fixed=dict(zip(fixed, values, strict=True)))).best
+        for values in product(*fixed.values())
+    ]
+    assert found.best is not None
+    assert found.lower_bound == min(best.loss for best in alone if best is not None)
+    assert several.price(np.array([found.best.genes])).loss[0] == found.best.loss
+    assert all(check.passed for check in dse.verify(several, found))
 
 
 def test_fixed_genes_stay_as_they_are() -> None:

@@ -68,7 +68,7 @@ def _show(space: DesignSpace, title: str) -> None:
 
 def _fixed_at(space: DesignSpace, name: str) -> str:
     value = space.fixed.get(name, "")
-    return " ".join(value) if isinstance(value, list) else str(value)
+    return " ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _count(number: int) -> str:

@@ -166,7 +166,7 @@ def _nearest(problem: PricedProblem, names: Sequence[str]) -> Change | None:
     mappings = free.space.decode(feasible)
     columns = mappings.named()
     changes = [
-        {name: (_shown(problem.fixed[name]), _shown(columns[name][row])) for name in names}
+        {name: (_shown_fixed(name, problem.fixed[name]), _shown(columns[name][row])) for name in names}
         for row in range(len(feasible))
     ]
     best = min(range(len(feasible)), key=lambda row: _values_distance(changes[row]))
@@ -216,6 +216,13 @@ def _values_distance(values: Mapping[str, tuple[Any, Any]]) -> float:
         for old, new in values.values()
     ]
     return sum(steps)
+
+
+def _shown_fixed(name: str, value: Any) -> Any:
+    """What a gene is fixed at, as a user writes it: of several values all."""
+    if isinstance(value, list | tuple) and not name.endswith("order"):
+        return ",".join(map(str, value))
+    return _shown(value)
 
 
 def _shown(value: Any) -> Any:

@@ -164,4 +164,5 @@ def _defaults(kind: str) -> dict[str, Any]:
 
 def _fixed(fixed: Table[str, Any]) -> Iterator[str]:
     for gene, value in fixed.items():
-        yield f"{gene}={''.join(value) if isinstance(value, list | tuple) else value}"
+        together = "" if gene.endswith("order") else ","
+        yield f"{gene}={together.join(map(str, value)) if isinstance(value, list | tuple) else value}"

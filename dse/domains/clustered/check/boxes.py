@@ -24,7 +24,7 @@ from dse.domains.clustered.check.forests import (
 )
 from dse.domains.clustered.check.pair_trees import Figures, PairTree, pairs_between
 from dse.domains.clustered.problem import Problem
-from dse.domains.clustered.space.genes import MAPPED_DIMS
+from dse.domains.clustered.space.genes import MAPPED_DIMS, allowed_values
 from dse.support.arrays import BoolArray, FloatArray, IntArray
 
 FEW = 2**12
@@ -122,8 +122,8 @@ class Boxes:
     @property
     def clusters(self) -> list[int]:
         """The cluster sizes that are allowed."""
-        fixed: Any = self.problem.space.fixed.get("cluster")
-        return list(self.problem.accelerator.cluster_sizes) if fixed is None else [fixed]
+        allowed = allowed_values(self.problem.space.fixed, "cluster")
+        return list(self.problem.accelerator.cluster_sizes) if allowed is None else allowed
 
     def parallels(self, cluster: int) -> IntArray:
         """The parallel dims to look at, (n, 2): where nothing is spread one stands for all."""

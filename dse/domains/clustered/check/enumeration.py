@@ -10,7 +10,7 @@ import numpy as np
 
 from dse.core.chains import divisors
 from dse.domains.clustered.problem import Problem
-from dse.domains.clustered.space.genes import MAPPED_DIMS, ORDERS
+from dse.domains.clustered.space.genes import MAPPED_DIMS, ORDERS, allowed_values
 from dse.support.arrays import IntArray
 
 CHUNK = 8192
@@ -33,8 +33,8 @@ class Groups:
             inner, outer = fixed.get(f"inner.tile.{dim}", 1), fixed.get(f"outer.tile.{dim}")
             found = divisors(problem.space.layer.loops[dim]) if outer is None else [outer]
             self._choices.append(np.array([tile for tile in found if tile % inner == 0], dtype=np.int64))
-        cluster = fixed.get("cluster")
-        sizes = problem.accelerator.cluster_sizes if cluster is None else [cluster]
+        allowed = allowed_values(fixed, "cluster")
+        sizes = problem.accelerator.cluster_sizes if allowed is None else allowed
         self._choices.append(np.array(sizes, dtype=np.int64))
 
     def __len__(self) -> int:
@@ -60,8 +60,8 @@ def group_keys(tiles: Mapping[str, IntArray], clusters: IntArray) -> list[Group]
 
 def allowed_parallels(problem: Problem, level: str) -> list[str]:
     """The dims that may be parallel at a level; in a depthwise layer a parallel K means C."""
-    fixed = problem.space.fixed.get(f"{level}.parallel")
-    named = list(MAPPED_DIMS) if fixed is None else [str(fixed)]
+    allowed = allowed_values(problem.space.fixed, f"{level}.parallel")
+    named = list(MAPPED_DIMS) if allowed is None else allowed
     if problem.layer.type == "DSCONV":
         named = ["C" if dim == "K" else dim for dim in named]
     return sorted(set(named))

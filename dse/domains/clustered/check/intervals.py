@@ -32,7 +32,7 @@ from dse.domains.clustered.mapping import (
     MappingBatch,
 )
 from dse.domains.clustered.problem import Problem
-from dse.domains.clustered.space.genes import LEVELS, MAPPED_DIMS
+from dse.domains.clustered.space.genes import LEVELS, MAPPED_DIMS, allowed_values
 from dse.support.arrays import BoolArray, IntArray
 
 ROUNDING = 1e-9
@@ -169,8 +169,8 @@ class _Search:
         return np.concatenate([*ended, front]), spent
 
     def _roots(self) -> IntArray:
-        fixed: Any = self.problem.space.fixed
-        clusters = [fixed["cluster"]] if "cluster" in fixed else self.problem.accelerator.cluster_sizes
+        allowed = allowed_values(self.problem.space.fixed, "cluster")
+        clusters = self.problem.accelerator.cluster_sizes if allowed is None else allowed
         parallels = [
             [MAPPED_DIMS.index(dim) for dim in allowed_parallels(self.problem, level)] for level in LEVELS
         ]

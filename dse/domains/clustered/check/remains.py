@@ -22,7 +22,7 @@ from dse.domains.clustered.mapping import (
     OUTER_TILE,
 )
 from dse.domains.clustered.problem import Problem
-from dse.domains.clustered.space.genes import MAPPED_DIMS
+from dse.domains.clustered.space.genes import MAPPED_DIMS, allowed_values, named_parallel
 from dse.support.arrays import FloatArray, IntArray
 
 SMALL = 1000
@@ -143,11 +143,10 @@ class Remains:
         problem, found = self._problem, np.ones(len(left))
         alone = left.cluster == problem.accelerator.num_pes, left.cluster == 1
         for place, (level, single) in enumerate(zip(("outer", "inner"), alone, strict=True)):
-            if f"{level}.parallel" in problem.space.fixed:
-                continue
+            allowed = allowed_values(problem.space.fixed, f"{level}.parallel") or MAPPED_DIMS
             if single:
-                found *= 4
-            elif problem.layer.type == "DSCONV":
+                found *= len(allowed)
+            elif problem.layer.type == "DSCONV" and {"K", "C"} <= set(allowed):
                 found *= np.where(left.parallels[:, place] == DIMS.index("C"), 2, 1)
         return found
 
@@ -164,9 +163,7 @@ class Remains:
         rows[:, CLUSTER] = left.cluster
         rows[:, [OUTER_PARALLEL, INNER_PARALLEL]] = left.parallels[boxes]
         for level, column in (("outer", OUTER_PARALLEL), ("inner", INNER_PARALLEL)):
-            # Depthwise, C stands for a K that the space fixes.
-            if (fixed := self._problem.space.fixed.get(f"{level}.parallel")) is not None:
-                rows[:, column] = DIMS.index(str(fixed))
+            rows[:, column] = named_parallel(self._problem.space.fixed, level, rows[:, column])
         rows[:, OUTER_TILE : OUTER_TILE + 4], rows[:, INNER_TILE : INNER_TILE + 4] = (
             tiles[:, :, 0],
             tiles[:, :, 1],

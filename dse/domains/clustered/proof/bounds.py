@@ -8,7 +8,7 @@ import numpy as np
 
 from dse.domains.clustered.mapping import INNER_PARALLEL, OUTER_PARALLEL, Mapping, MappingBatch
 from dse.domains.clustered.problem import Problem
-from dse.domains.clustered.space.genes import LEVELS, MAPPED_DIMS
+from dse.domains.clustered.space.genes import LEVELS, named_parallel
 from dse.proof.contract import Boxes
 from dse.support.arrays import IntArray
 
@@ -52,6 +52,5 @@ def mapping_of_row(problem: Problem, row: IntArray) -> Mapping:
     """The mapping of a row of a batch; a parallel K that is fixed is called so in a depthwise layer."""
     named = row.copy()
     for level, column in zip(LEVELS, (OUTER_PARALLEL, INNER_PARALLEL), strict=True):
-        fixed = problem.space.fixed.get(f"{level}.parallel")
-        named[column] = named[column] if fixed is None else MAPPED_DIMS.index(str(fixed))
+        named[[column]] = named_parallel(problem.space.fixed, level, named[[column]])
     return MappingBatch(named[np.newaxis])[0]

@@ -9,7 +9,7 @@ import numpy as np
 
 from dse.core.chains import Chain
 from dse.domains.clustered.problem import Problem
-from dse.domains.clustered.space.genes import LEVELS, MAPPED_DIMS, ORDERS
+from dse.domains.clustered.space.genes import LEVELS, MAPPED_DIMS, ORDERS, allowed_values
 from dse.support.arrays import IntArray
 
 ORDER_TABLE = np.array([[MAPPED_DIMS.index(dim) for dim in order] for order in ORDERS], dtype=np.int64)
@@ -33,9 +33,8 @@ def tile_chains(problem: Problem) -> list[Chain]:
 
 def cluster_sizes(problem: Problem) -> IntArray:
     """The cluster sizes that are allowed."""
-    fixed: Mapping[str, Any] = problem.space.fixed
-    sizes = [fixed["cluster"]] if "cluster" in fixed else problem.accelerator.cluster_sizes
-    return np.array(sizes, dtype=np.int64)
+    sizes = allowed_values(problem.space.fixed, "cluster")
+    return np.array(problem.accelerator.cluster_sizes if sizes is None else sizes, dtype=np.int64)
 
 
 def parallel_dims(problem: Problem) -> list[list[int]]:
@@ -43,8 +42,8 @@ def parallel_dims(problem: Problem) -> list[list[int]]:
     first = 1 if problem.layer.type == "DSCONV" else 0
     found = []
     for name in LEVELS:
-        only = problem.space.fixed.get(f"{name}.parallel")
-        places = (place for place, dim in enumerate(MAPPED_DIMS) if only is None or dim == only)
+        allowed = allowed_values(problem.space.fixed, f"{name}.parallel")
+        places = (place for place, dim in enumerate(MAPPED_DIMS) if allowed is None or dim in allowed)
         found.append(sorted({max(place, first) for place in places}))
     return found
 

@@ -1,26 +1,41 @@
-"""The genes of a mapping, their names, and the values at which a user may fix them."""
+"""The genes of a mapping, their names, and the values that a user may leave them."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from math import factorial, perm
 from typing import Any
+
+import numpy as np
 
 from dse.core.hardware import FIGURE_PREFIX
 from dse.core.layer import Layer
 from dse.core.space import Gene, Kind
 from dse.domains.clustered.accelerator import checked_figure
 from dse.domains.clustered.space.parts import LEVELS, MAPPED_DIMS, SPACES, Parts
+from dse.support.arrays import IntArray
 from dse.support.errors import InputError, shorten, unknown
 from dse.support.validation import table, whole_number
 
-__all__ = ["GENE_NAMES", "LEVELS", "MAPPED_DIMS", "ORDERS", "make_gene", "parse_fixed", "read_fixed"]
+__all__ = [
+    "GENE_NAMES",
+    "LEVELS",
+    "MAPPED_DIMS",
+    "ORDERS",
+    "allowed_values",
+    "make_gene",
+    "named_parallel",
+    "parse_fixed",
+    "read_fixed",
+]
 
 ORDERS = SPACES["default"].orders
 """The loop orders of the default space, outermost loop first; R and S follow each."""
 
-FixedValue = float | str | list[str]
+FixedValue = float | str | list[str] | list[int]
+
+SETS = "only parallel dims and the cluster size take several"
 
 GENE_NAMES = SPACES["default"].gene_names
 """The names of the default space's 13 genes, in their order."""
@@ -37,7 +52,7 @@ def make_gene(name: str, size: int) -> Gene:
 
 
 def parse_fixed(texts: Iterable[str], parts: Parts = SPACES["default"]) -> dict[str, FixedValue]:
-    """The fixed genes that texts like `outer.parallel=K`, `cluster=16`, `inner.order=KCYX` name.
+    """The fixed genes that texts like `outer.parallel=K`, `cluster=8,16`, `inner.order=KCYX` name.
 
     The values are checked by the space that they are given to.
     """
@@ -50,7 +65,9 @@ def parse_fixed(texts: Iterable[str], parts: Parts = SPACES["default"]) -> dict[
             raise unknown("gene", name, parts.gene_names)
         if name in fixed:
             raise InputError(f"{name} is fixed twice, at {shorten(fixed[name])} and at {shorten(value)}")
-        fixed[name] = _parsed(name, value)
+        parts_of = [part.strip() for part in value.split(",")]
+        values = [_parsed(name, part) for part in parts_of]
+        fixed[name] = values[0] if len(values) == 1 else values  # type: ignore[assignment]
     return fixed
 
 
@@ -77,6 +94,8 @@ def read_fixed(fixed: object, parts: Parts) -> dict[str, FixedValue]:
 
 def _read_value(name: str, value: object, parts: Parts) -> FixedValue:
     kind = make_gene(name, 1).kind
+    if isinstance(value, list | tuple) and kind != "permutation":
+        return _read_set(name, value, parts)
     if name.startswith(FIGURE_PREFIX):
         return checked_figure(name.removeprefix(FIGURE_PREFIX), value, f"fixed {name}")
     if kind == "ordinal":
@@ -86,6 +105,8 @@ def _read_value(name: str, value: object, parts: Parts) -> FixedValue:
             raise InputError(f"fixed {name} must be one of {' '.join(parts.dims)}, got {shorten(value)}")
         return str(value)
     order = tuple(value) if isinstance(value, list | tuple | str) else ()
+    if len(order) > 1 and all(sorted(map(str, one)) == sorted(parts.dims) for one in order):
+        raise InputError(f"fixed {name} takes one loop order, got {shorten(value)}; {SETS}")
     if sorted(map(str, order)) != sorted(parts.dims):
         example = "".join(parts.dims)
         raise InputError(
@@ -93,6 +114,32 @@ def _read_value(name: str, value: object, parts: Parts) -> FixedValue:
             f"got {shorten(value)}"
         )
     return list(order)
+
+
+def _read_set(name: str, values: Sequence[object], parts: Parts) -> FixedValue:
+    """Several values of a gene, in the space's order, each once; of one value that itself."""
+    if not (name == "cluster" or make_gene(name, 1).kind == "categorical"):
+        raise InputError(f"fixed {name} takes one value, got {shorten(values)}; {SETS}")
+    if not values:
+        raise InputError(f"fixed {name} must have at least one value, got none")
+    read: set[Any] = {_read_value(name, value, parts) for value in values}
+    found: list[Any] = sorted(read, key=parts.dims.index if name != "cluster" else None)
+    return found if len(found) > 1 else found[0]
+
+
+def allowed_values(fixed: Mapping[str, Any], name: str) -> list[Any] | None:
+    """The values that are left to a parallel dim or to the cluster size; None where all are."""
+    value = fixed.get(name)
+    return value if value is None or isinstance(value, list) else [value]
+
+
+def named_parallel(fixed: Mapping[str, Any], level: str, dims: IntArray) -> IntArray:
+    """Parallel dims (n,) of a proof as the space has them: depthwise, a C may be a K."""
+    allowed = allowed_values(fixed, f"{level}.parallel")
+    if allowed is None:
+        return dims
+    places = [MAPPED_DIMS.index(dim) for dim in allowed]
+    return np.where(np.isin(dims, places), dims, places[0])
 
 
 TILE_CHOICES = 10

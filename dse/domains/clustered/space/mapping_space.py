@@ -48,7 +48,8 @@ class MappingSpace(GeneVectors):
     `parts` says which dims are cut and what of the hardware is open: a name, a table, or Parts. `tiles` is
     `factors` (an outer tile divides its dim, an inner one the outer) or `any` (no larger than it).
     `fixed` gives genes one value each, by name: {"outer.parallel": "K", "inner.order": "KCYX",
-    "outer.tile.C": 16, "cluster": 8}; such a gene stays in the vector with size 1.
+    "outer.tile.C": 16, "cluster": 8}; such a gene stays in the vector with size 1. Parallel dims and the
+    cluster size take several, too: {"inner.parallel": ["Y", "X"]}.
     """
 
     layer: Layer
@@ -231,14 +232,16 @@ class MappingSpace(GeneVectors):
     @cached_property
     def _packed(self) -> IntArray:
         """The space as the kernels read it."""
-        first = [0] * len(self.genes)
-        for index, gene in enumerate(self.genes):
-            if gene.kind != "ordinal":
-                every: Sequence[Any] = self.parts.orders if gene.kind == "permutation" else self.parts.dims
-                first[index] = every.index(self._choices[gene.name][0])
+        places: list[list[int]] = []
+        for gene in self.genes:
+            is_order = gene.kind == "permutation"
+            every: Sequence[Any] = self.parts.orders if is_order else self.parts.dims
+            chosen = [] if gene.kind == "ordinal" else self._choices[gene.name]
+            # An order is any of all, or one: the first says which.
+            places.append([every.index(value) for value in (chosen[:1] if is_order else chosen)])
         singles = {name: self._choices[name] for name in singles_of(self._choices)}
         sizes = self.sizes.tolist()
-        packed: IntArray = pack(self.parts, self.layer, self._chains, sizes, first, singles)
+        packed: IntArray = pack(self.parts, self.layer, self._chains, sizes, places, singles)
         return packed
 
     def _why_not(self, mapping: Mapping, machines: IntArray, row: int) -> str:

@@ -248,10 +248,13 @@ def other_choices(
     for level in LEVELS:
         choices |= {f"{level}.order": parts.orders, f"{level}.parallel": parts.dims}
     for name in choices.keys() & fixed.keys():
-        value = tuple(fixed[name]) if isinstance(fixed[name], list) else fixed[name]
-        if value not in choices[name]:
-            raise InputError(f"fixed {name} = {value} {wrong}; expected {one_of(choices[name])}")
-        choices[name] = (value,)
+        given = fixed[name]
+        several = isinstance(given, list) and not name.endswith("order")
+        values = tuple(given) if several else (tuple(given) if isinstance(given, list) else given,)
+        for value in values:
+            if value not in choices[name]:
+                raise InputError(f"fixed {name} = {value} {wrong}; expected {one_of(choices[name])}")
+        choices[name] = values
     return choices
 
 

@@ -20,7 +20,7 @@ from dse.domains.clustered.mapping import (
 )
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof.choices import ORDER_TABLE, allowed_orders
-from dse.domains.clustered.space.genes import LEVELS, MAPPED_DIMS
+from dse.domains.clustered.space.genes import LEVELS, named_parallel
 from dse.models.maestro.proof import box
 from dse.models.maestro.proof.records import (
     DIMS,
@@ -71,12 +71,6 @@ class Settled:
             row[tile + DIMS : tile + DIMS + 2] = layer.R, layer.S
         return row
 
-    @cached_property
-    def _named(self) -> list[int | None]:
-        """By level, the parallel dim if it is fixed: in a depthwise layer a K means C, which boxes have."""
-        names = [self.problem.space.fixed.get(f"{level}.parallel") for level in LEVELS]
-        return [MAPPED_DIMS.index(str(name)) if name else None for name in names]
-
     def rows(self, boxes: IntArray) -> Iterator[IntArray]:
         """Mappings of boxes of one outer tile a dim and one inner parallel dim, some (m, 27) at a time."""
         counts = inner_counts(boxes)
@@ -120,10 +114,11 @@ class Settled:
         which, outer_order = which[again], outer_order[again]
         rows = np.empty((len(which), COLUMNS), np.int64)
         rows[:] = self._template
-        for column, place, name in zip(
-            (OUTER_PARALLEL, INNER_PARALLEL), (box.PARALLEL, box.INNER), self._named, strict=True
+        fixed = self.problem.space.fixed
+        for column, place, level in zip(
+            (OUTER_PARALLEL, INNER_PARALLEL), (box.PARALLEL, box.INNER), LEVELS, strict=True
         ):
-            rows[:, column] = boxes[which, place] if name is None else name
+            rows[:, column] = named_parallel(fixed, level, boxes[which, place])
         rows[:, CLUSTER] = boxes[which, box.CLUSTER]
         rows[:, OUTER_ORDER : OUTER_ORDER + DIMS] = ORDER_TABLE[outer_order]
         rows[:, INNER_ORDER : INNER_ORDER + DIMS] = ORDER_TABLE[inner[which, 1 + number]]

@@ -134,7 +134,7 @@ def every_value(space: MappingSpace, name: str) -> IntArray:
         ({"outer.tile.K": "64"}, "fixed outer.tile.K must be a whole number, got '64'"),
         ({"outer.tile.K": 64.0}, "fixed outer.tile.K must be a whole number, got 64.0"),
         ({"outer.parallel": "R"}, "fixed outer.parallel must be one of K C Y X, got 'R'"),
-        ({"outer.parallel": ["K"]}, "fixed outer.parallel must be one of K C Y X"),
+        ({"outer.parallel": ["K", "R"]}, "fixed outer.parallel must be one of K C Y X, got 'R'"),
         ({"inner.order": "KCY"}, "fixed inner.order must hold each of K C Y X once, like KCYX, got 'KCY'"),
         ({"inner.order": ["K", "C", "Y", "Y"]}, "fixed inner.order must hold each of K C Y X once"),
         ({"inner.order": 3}, "fixed inner.order must hold each of K C Y X once"),
@@ -170,6 +170,48 @@ def test_fixed_genes_are_read_from_text() -> None:
     assert fixed == {"outer.parallel": "K", "cluster": 16, "inner.order": "XYCK", "outer.tile.K": 64}
     space = MappingSpace(VGG_CONV1_2, PRESETS["edge"], fixed=fixed)
     assert space.decode(np.zeros((1, 13), dtype=np.int64))[0].cluster_size == 16
+
+
+def test_several_values_of_a_gene_are_a_space_of_just_these_mappings() -> None:
+    fixed = parse_fixed(["inner.parallel=X,K,Y", "cluster=12, 4,4", "outer.parallel=C,C"])
+    space = MappingSpace(VGG_CONV1_2, EYERISS, fixed=fixed)
+    assert space.fixed == {"outer.parallel": "C", "inner.parallel": ["K", "Y", "X"], "cluster": [4, 12]}
+    rng = np.random.default_rng(0)
+    genes = space.canonical(
+        np.concatenate([space.sample(rng, 200), space.neighbour(rng, space.sample(rng, 200))])
+    )
+    mappings = space.decode(genes)
+    assert {mapping.inner.parallel for mapping in mappings} == {"K", "Y", "X"}
+    assert {(mapping.outer.parallel, mapping.cluster_size) for mapping in mappings} == {("C", 4), ("C", 12)}
+    assert (space.encode(mappings) == genes).all()
+    one = {"outer.parallel": "C", "inner.parallel": "K", "cluster": 4}
+    assert space.mappings == 6 * MappingSpace(VGG_CONV1_2, EYERISS, fixed=one).mappings
+    assert pickle.loads(pickle.dumps(space)) == space
+    parallel, block = NAMES.index("inner.parallel"), space.blocks[6]
+    assert set(space.neighbours(genes[0], block)[:, parallel]) | {genes[0, parallel]} == {0, 1, 2}
+    with pytest.raises(InputError, match=r"inner\.parallel = C; expected one of K, Y, X"):
+        space.encode(MappingBatch.of([a_mapping(outer_parallel="C", inner_parallel="C", cluster_size=4)]))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "outer.tile.K=4,8",
+            "fixed outer.tile.K takes one value, got [4, 8]; only parallel dims and the cluster",
+        ),
+        ("inner.order=KCYX,CKYX", "fixed inner.order takes one loop order, got ['KCYX', 'CKYX']"),
+        ("inner.parallel=K,Z", "fixed inner.parallel must be one of K C Y X, got 'Z'"),
+        ("cluster=4,5", "fixed cluster = 5 does not divide the 168 PEs"),
+        ("cluster=4,", "fixed cluster must be a whole number"),
+    ],
+)
+def test_values_that_cannot_be_together_are_refused(text: str, message: str) -> None:
+    with pytest.raises(InputError) as error:
+        MappingSpace(VGG_CONV1_2, EYERISS, fixed=parse_fixed([text]))
+    assert str(error.value).startswith(message)
+    with pytest.raises(InputError, match="at least one value"):
+        MappingSpace(VGG_CONV1_2, EYERISS, fixed={"cluster": []})
 
 
 @pytest.mark.parametrize(

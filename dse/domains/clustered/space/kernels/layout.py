@@ -27,7 +27,7 @@ K, C = DIMS.index("K"), DIMS.index("C")
 # The packed space. GENES, MAPPED (dims) and LEVEL_GENES are numbers; a START is where a table begins. The
 # SINGLES are the sizes after the two levels: the cluster size, if it is a gene, and figures of the hardware.
 GENES, MAPPED, LEVEL_GENES, ANY_TILES, DEPTHWISE, FITTED, SINGLES = range(7)
-ORDER_START, ORDER_COUNT, SWAP_START, SWAPS, FIRST_START, CHAIN_START, SINGLE_START = range(7, 14)
+ORDER_START, ORDER_COUNT, SWAP_START, SWAPS, PLACES_START, CHAIN_START, SINGLE_START = range(7, 14)
 CODES = 14  # the mapped dims, then those that stay whole, as positions in DIMS (6 entries)
 PLACES = 20  # of each of DIMS its place among the mapped ones, or -1 (6 entries)
 WHOLE = 26  # the sizes of all dims (6 entries)
@@ -47,13 +47,13 @@ def pack(
     layer: Layer,
     chains: Sequence[Chain],
     sizes: Sequence[int],
-    first: Sequence[int],
+    places_of: Sequence[Sequence[int]],
     singles: Mapping[str, Sequence[float]],
 ) -> IntArray:
     """The space as one flat array, read-only.
 
-    `sizes` and `first` (the value that gene value 0 stands for, of orders and parallel dims) are by gene,
-    `singles` are the values of the genes after the two levels, by name.
+    `sizes` and `places_of` are by gene: of a parallel dim those that gene values stand for, of an order the
+    first; `singles` are the values of the genes after the two levels, by name.
     """
     codes = [DIMS.index(dim) for dim in (*parts.dims, *parts.whole)]
     places = [parts.dims.index(dim) if dim in parts.dims else -1 for dim in DIMS]
@@ -86,7 +86,7 @@ def pack(
         codes_of = [figure_code(figure, value) for value in values]
         single_rows += [add(codes_of), len(values), column]
     head += [add(orders), len(parts.orders), add(swaps), len(swaps) // len(parts.orders)]
-    head += [add(first), add(chain_rows), add(single_rows)]
+    head += [add([add(found) for found in places_of]), add(chain_rows), add(single_rows)]
     packed = np.array(head + tables + tail, dtype=np.int64)
     packed.flags.writeable = False
     return packed

@@ -12,7 +12,6 @@ from dse.domains.clustered.space.kernels.layout import (
     COLUMN,
     COUNT,
     DEPTHWISE,
-    FIRST_START,
     FITTED,
     GENE_SIZES,
     GENES,
@@ -27,6 +26,7 @@ from dse.domains.clustered.space.kernels.layout import (
     OUTER_START,
     PARALLEL,
     PLACES,
+    PLACES_START,
     SINGLE_START,
     SINGLE_WIDTH,
     SINGLES,
@@ -55,14 +55,16 @@ def decode(genes: IntArray, space: IntArray, rows: IntArray, machines: IntArray)
 
     Of `machines` (n, figures), or (0, figures) where no figure is a gene, the columns that are.
     """
-    mapped, level_genes, first = space[MAPPED], space[LEVEL_GENES], space[FIRST_START]
+    mapped, level_genes, first = space[MAPPED], space[LEVEL_GENES], space[PLACES_START]
     for row in range(len(genes)):
         if not is_inside(genes, row, space):
             return row
         for level in range(2):
             gene, column = level_genes * level, LEVEL_COLUMNS * level
-            rows[row, column] = space[CODES + space[first + gene + PARALLEL] + genes[row, gene + PARALLEL]]
-            order = space[ORDER_START] + mapped * (space[first + gene + ORDER] + genes[row, gene + ORDER])
+            dim = space[space[first + gene + PARALLEL] + genes[row, gene + PARALLEL]]
+            rows[row, column] = space[CODES + dim]
+            chosen = space[space[first + gene + ORDER]] + genes[row, gene + ORDER]
+            order = space[ORDER_START] + mapped * chosen
             for place in range(mapped):
                 rows[row, column + OUTER_ORDER + place] = space[order + place]
             for place in range(mapped, ALL_DIMS):
@@ -126,18 +128,19 @@ def tiles_of(outer_gene: int, inner_gene: int, place: int, space: IntArray) -> t
 @kernel
 def encode(rows: IntArray, machines: IntArray, space: IntArray, genes: IntArray) -> int:
     """Write the smallest gene vector of each mapping into `genes`; the first mapping without one, or -1."""
-    mapped, level_genes, first = space[MAPPED], space[LEVEL_GENES], space[FIRST_START]
+    mapped, level_genes, first = space[MAPPED], space[LEVEL_GENES], space[PLACES_START]
     for row in range(len(rows)):
         for level in range(2):
             gene, column = level_genes * level, LEVEL_COLUMNS * level
             parallel = space[PLACES + rows[row, column]]
             if parallel < 0:
                 return row
-            genes[row, gene + PARALLEL] = parallel - space[first + gene + PARALLEL]
+            allowed = space[GENE_SIZES + gene + PARALLEL]
+            genes[row, gene + PARALLEL] = _find(space, space[first + gene + PARALLEL], allowed, parallel)
             order = _order_index(rows, row, column, space)
             if order < 0:
                 return row
-            genes[row, gene + ORDER] = order - space[first + gene + ORDER]
+            genes[row, gene + ORDER] = order - space[space[first + gene + ORDER]]
             for place in range(mapped, ALL_DIMS):
                 dim = space[CODES + place]
                 if rows[row, column + OUTER_TILE + dim] != space[WHOLE + dim]:
