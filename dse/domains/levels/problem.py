@@ -44,7 +44,7 @@ from dse.domains.levels.space.open_space import OpenSpace
 from dse.domains.levels.space.opened import NOTHING, SIZE, read_opened
 from dse.domains.levels.space.space import HierarchySpace
 from dse.domains.levels.templates import TEMPLATES, template
-from dse.domains.levels.uneven import with_nests
+from dse.domains.levels.uneven import straightened, with_nests
 from dse.domains.levels.workload import DIM_NAMES
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError, shorten, unknown
@@ -221,7 +221,8 @@ class MachineProblem(SharedMembers):
 
     def template(self, name: str) -> HierarchyMapping:
         if self.accelerator.even:
-            return self.with_changes(fixed={**self.fixed, "nests": EVEN}).template(name)
+            even = self.with_changes(fixed={**self.fixed, "nests": EVEN}).template(name)
+            return straightened(self.accelerator, even)
         orders = [level.orders for level in self.space.levels]
         return template(name, self.space.workload, self.accelerator, self.use.rooms, orders)
 

@@ -24,8 +24,9 @@ def machines() -> list[Machine]:
 def test_each_template_lies_in_the_space_and_fits(layer: str, nests: str) -> None:
     for machine in machines():
         problem = MachineProblem(load_layer(layer), machine, "edp", fixed={"nests": nests})
-        points = problem.vectors([problem.template(name) for name in problem.templates])
-        assert (problem.price(points).reason == 0).all()
+        mappings = [problem.template(name) for name in problem.templates]
+        assert (problem.price(problem.vectors(mappings)).reason == 0).all()
+        assert all(problem.nest(mapping) for mapping in mappings)
 
 
 def test_a_template_keeps_its_tensor_in_place_in_the_innermost_loop_of_each_level() -> None:
