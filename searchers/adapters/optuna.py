@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from dse.support.errors import InputError
 from searchers.adapters.common import Values, library
+from searchers.peers.optunahub import make_sampler, sampler_class
 
 if TYPE_CHECKING:
     from dse.search.session import Session
@@ -25,27 +25,12 @@ def objective_of(study: Session) -> Callable[[Any], float]:
     return objective
 
 
-def sampler_named(package: str, registry: str | None = None, **settings: Any) -> Any:
-    """A sampler of OptunaHub by the name of its package, such as `samplers/hebo`.
+def sampler_named(package: str, registry: str = "", **settings: Any) -> Any:
+    """A sampler of OptunaHub by the name of its package, such as `hebo`: see searchers.peers.optunahub.
 
     It comes from GitHub, as OptunaHub has it; or from `registry`, a copy of its registry's folder `package`.
     """
-    hub, samplers = library("optunahub"), library("optuna.samplers")
-    try:
-        if registry is None:
-            module = hub.load_module(package)
-        else:
-            module = hub.load_local_module(package, registry_root=registry)
-    except Exception as error:
-        where = "OptunaHub" if registry is None else f"registry {registry!r}"
-        raise InputError(
-            f"sampler {package!r} of {where} cannot be loaded: {' '.join(str(error).split())}"
-        ) from error
-    for name in getattr(module, "__all__", []):
-        made = getattr(module, name)
-        if isinstance(made, type) and issubclass(made, samplers.BaseSampler):
-            return made(**settings)
-    raise InputError(f"package {package!r} offers no sampler")
+    return make_sampler(sampler_class(package, registry), package, {}, settings)
 
 
 def benchmark_of(study: Session) -> Any:

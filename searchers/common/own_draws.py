@@ -27,11 +27,13 @@ class Draws:
 
     python: random.Random
     numpy: np.random.RandomState
+    seeds: bool = False
+    """Whether generators of numpy that are made without a seed get one from here."""
 
     @classmethod
-    def seeded(cls, python: int, numpy: int = 0) -> Draws:
+    def seeded(cls, python: int, numpy: int = 0, *, seeds: bool = False) -> Draws:
         """Streams that begin as the shared ones do from these seeds; numpy's are below 2**32."""
-        return cls(random.Random(python), np.random.RandomState(numpy))
+        return cls(random.Random(python), np.random.RandomState(numpy), seeds)
 
     def seed(self, seed: int) -> None:
         """Begin both anew."""
@@ -90,7 +92,33 @@ class _NumpyRandom(ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         draws = _used.get()
+        if draws is not None and draws.seeds and name in _SEEDED:
+            return _SEEDED[name]
         return getattr(np.random if draws is None else draws.numpy, name, None) or getattr(np.random, name)
+
+
+class _IsState(type):
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, np.random.RandomState)
+
+
+class _SeededState(np.random.RandomState, metaclass=_IsState):
+    """A RandomState that takes its seed, where it is given none, from the Draws in use."""
+
+    def __init__(self, seed: Any = None) -> None:
+        super().__init__(_seed() if seed is None else seed)
+
+
+def _seeded_rng(seed: Any = None) -> np.random.Generator:
+    return np.random.default_rng(_seed() if seed is None else seed)
+
+
+def _seed() -> int | None:
+    draws = _used.get()
+    return None if draws is None else int(draws.numpy.randint(2**31))
+
+
+_SEEDED: dict[str, Any] = {"RandomState": _SeededState, "default_rng": _seeded_rng}
 
 
 class _Numpy(ModuleType):

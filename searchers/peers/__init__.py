@@ -10,6 +10,7 @@ from __future__ import annotations
 PEERS: dict[str, str] = {
     "tpe": "searchers.peers.tpe:TPE",
     "optuna-gp": "searchers.peers.optuna_gp:OptunaGP",
+    "optunahub": "searchers.peers.optunahub:OptunaHub",
     "catcma": "searchers.peers.catcma:CatCMA",
     "nevergrad": "searchers.peers.nevergrad:Nevergrad",
     "pymoo": "searchers.peers.pymoo:Pymoo",

@@ -76,14 +76,20 @@ def library(name: str, extra: str) -> Any:
 
 
 def play(
-    make: Callable[[Space, int], Peer], evaluate: Evaluator, rng: np.random.Generator, most: int | None = None
+    make: Callable[[Space, int], Peer],
+    evaluate: Evaluator,
+    rng: np.random.Generator,
+    most: int | None = None,
+    *,
+    seeds: bool = False,
 ) -> None:
     """Let a peer ask and be told until the budget is spent; after `most` samples another one begins.
 
-    `make` is given the space and a seed. Where a peer proposes nothing, a random point is evaluated.
+    `make` is given the space and a seed. Where a peer proposes nothing, a random point is evaluated. With
+    `seeds`, generators that its library makes without a seed get one.
     """
     penalised, known = Penalised(), evaluate.known
-    with apart(rng):
+    with apart(rng, seeds):
         while evaluate.remaining:
             peer, samples = make(evaluate.space, int(rng.integers(2**31))), 0
             if len(known.genes):
@@ -97,11 +103,11 @@ def play(
 
 
 @contextmanager
-def apart(rng: np.random.Generator) -> Iterator[None]:
+def apart(rng: np.random.Generator, seeds: bool = False) -> Iterator[None]:
     """Keep a library quiet, on one thread, and what it draws by itself to streams of the search's own."""
     from threadpoolctl import threadpool_limits
 
-    draws = Draws.seeded(int(rng.integers(2**31)), int(rng.integers(2**31)))
+    draws = Draws.seeded(int(rng.integers(2**31)), int(rng.integers(2**31)), seeds=seeds)
     with warnings.catch_warnings(), threadpool_limits(1), np.errstate(), draws.used():
         warnings.simplefilter("ignore")
         yield

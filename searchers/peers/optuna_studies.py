@@ -13,26 +13,42 @@ if TYPE_CHECKING:
     from dse.core.space import Space
 
 
-class Study:
-    """One study, of one objective or several. Sizes are whole numbers, orders and names categories."""
+def distributions_of(space: Space, extra: str, floats: bool = False) -> dict[str, Any]:
+    """What Optuna chooses from, by gene: of sizes whole numbers, of orders and names categories.
 
-    def __init__(self, space: Space, sampler: Any, extra: str, objectives: int = 1) -> None:
+    With `floats` each is a number that is rounded, for samplers that know no others.
+    """
+    kinds = library("optuna", extra).distributions
+    if floats:
+        return {gene.name: kinds.FloatDistribution(-0.5, gene.size - 0.5) for gene in space.genes}
+    return {
+        gene.name: kinds.IntDistribution(0, gene.size - 1)
+        if gene.kind == "ordinal"
+        else kinds.CategoricalDistribution(tuple(range(gene.size)))
+        for gene in space.genes
+    }
+
+
+class Study:
+    """One study, of one objective or several."""
+
+    def __init__(
+        self, space: Space, sampler: Any, extra: str, objectives: int = 1, *, floats: bool = False
+    ) -> None:
         self._optuna: Any = library("optuna", extra)
         self._optuna.logging.set_verbosity(self._optuna.logging.ERROR)
         self._study = self._optuna.create_study(sampler=sampler, directions=["minimize"] * objectives)
-        kinds = self._optuna.distributions
-        self._choices = {
-            gene.name: kinds.IntDistribution(0, gene.size - 1)
-            if gene.kind == "ordinal"
-            else kinds.CategoricalDistribution(tuple(range(gene.size)))
-            for gene in space.genes
-        }
+        # Who has no more to propose stops a study, which can be stopped in a loop of its own only.
+        self._study.stop = lambda: None
+        self._choices, self._last = distributions_of(space, extra, floats), space.sizes - 1
         self._trial: Any = None
 
     def ask(self) -> IntArray:
         """The next point: (1, genes)."""
         self._trial = self._study.ask(self._choices)
-        return np.array([[self._trial.params[name] for name in self._choices]], np.int64)
+        point = np.array([[self._trial.params[name] for name in self._choices]])
+        rounded: IntArray = np.clip(np.rint(point).astype(np.int64), 0, self._last)
+        return rounded
 
     def tell(self, genes: IntArray, values: FloatArray, asked: bool) -> None:
         """Finish the trial, or add others."""

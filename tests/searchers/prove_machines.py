@@ -15,7 +15,7 @@ LAYER = Layer("CONV", 64, 32, 14, 14, 3, 3, padding=(1, 1))
 
 
 @pytest.mark.parametrize("machine", ["gemmini", "eyeriss_like"])
-@pytest.mark.parametrize("name", searchers())
+@pytest.mark.parametrize("name", sorted({*searchers()} - {"optunahub"}))
 def test_every_searcher_spends_its_budget_and_finds_something(name: str, machine: str) -> None:
     skip_without_libraries_of(make_searcher(name))
     problem = MachineProblem(LAYER, load_machine(machine), "edp", "timeloop")
