@@ -52,6 +52,24 @@ def test_a_fixed_gene_shrinks_the_space_and_is_shown(dse: Dse) -> None:
     assert f"{fixed['mappings']:,}" in shown
 
 
+def test_equation_1_has_table_iis_sizes_with_its_parts(dse: Dse) -> None:
+    found = dse("space", "--equation1", "--json").json
+    assert [row["layer"] for row in found] == ["MLP", "attention", "convolution"]
+    for row in found:
+        level = row["tilings"] * row["orders"] * row["parallel"]
+        assert [row["1 level"], row["2 levels"], row["3 levels"]] == [level, level**2, level**3]
+    assert found[0]["1 level"] == 36_000
+    shown = dse("space", "--equation1").out
+    assert "720,000,000" in shown
+    assert "1.186e+39" in shown
+
+
+def test_a_space_without_a_layer_is_refused_in_one_line(dse: Dse) -> None:
+    outcome = dse("space", "--accelerator", "edge")
+    assert outcome.code == 2
+    assert "missing option '--layer'; see 'dse space --help'" in outcome.err
+
+
 # evaluate
 
 

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from dse.cli import output
 from dse.cli.networks import note_merged, problem_asked
 from dse.cli.options import (
-    AcceleratorName,
+    ACCELERATOR_OPTION,
+    LAYER_OPTION,
     CostModelName,
     Fix,
     Hardware,
     Json,
-    LayerName,
     SpaceName,
     Tiles,
     chosen_model,
 )
+from dse.support.errors import InputError
 
 if TYPE_CHECKING:
     from dse.core.problem import DesignSpace
@@ -28,16 +31,25 @@ ESTIMATES = {"eq1": "Equation 1"}
 
 
 def command(
-    layer: LayerName,
-    accelerator: AcceleratorName,
+    layer: Annotated[str | None, LAYER_OPTION] = None,
+    accelerator: Annotated[str | None, ACCELERATOR_OPTION] = None,
     tiles: Tiles = "factors",
     space: SpaceName = "default",
     hardware: Hardware = None,
     fix: Fix = None,
     cost_model: CostModelName = None,
+    equation1: Annotated[
+        bool, typer.Option(help="Instead published sizes (Table II), with Equation 1's parts.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Show the genes and the size of a layer's mapping space, of two levels or those of a cost model."""
+    if equation1:
+        _show_table2(json)
+        return
+    if layer is None or accelerator is None:
+        missing = "--layer" if layer is None else "--accelerator"
+        raise InputError(f"missing option '{missing}'; see 'dse space --help'")
     model = chosen_model(cost_model, None)
     problem = problem_asked(
         layer, accelerator, "edp", model, tiles=tiles, space=space, hardware=hardware, fix=fix
@@ -52,6 +64,18 @@ def command(
         _show(made, f"{layer} ({problem.layer}) on {accelerator},{named} tiles {tiles}")
         if problem.naming:
             print(problem.naming)
+
+
+def _show_table2(json: bool) -> None:
+    from dse.core.equation1 import table2
+
+    rows = table2()
+    if json:
+        output.print_json(rows)
+        return
+    cells = [tuple(_count(x) if isinstance(x, int) else x for x in row.values()) for row in rows]
+    title = "Equation 1, (10^d d! d! / (d - 3)!)^levels, of layers with d dims"
+    output.print_table(output.make_console(), title, tuple(rows[0]), cells)
 
 
 def _show(space: DesignSpace, title: str) -> None:

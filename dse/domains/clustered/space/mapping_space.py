@@ -14,12 +14,13 @@ from typing import Any, Protocol, overload
 import numpy as np
 
 from dse.core.chains import TILES, Chain
+from dse.core.equation1 import equation1_of
 from dse.core.layer import DIMS, Layer
 from dse.core.space import Block, Gene, GeneVectors
 from dse.domains.clustered.accelerator import MACHINE_FIGURES, Accelerator, figure_column
 from dse.domains.clustered.mapping import CLUSTER, COLUMNS, INNER_TILE, OUTER_TILE, Mapping, MappingBatch
 from dse.domains.clustered.space.features import feature_names, mapping_features
-from dse.domains.clustered.space.genes import FixedValue, equation1_of, make_gene, read_fixed
+from dse.domains.clustered.space.genes import FixedValue, make_gene, read_fixed
 from dse.domains.clustered.space.kernels.layout import pack
 from dse.domains.clustered.space.parts import (
     FIT,

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dse.core.equation1 import equation1
 from dse.core.layer import Layer
 from dse.domains.clustered.mapping import INNER_TILE, OUTER_TILE, Level, Mapping, MappingBatch
-from dse.domains.clustered.space.genes import equation1
 from dse.domains.clustered.space.mapping_space import MappingSpace
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError
