@@ -15,7 +15,7 @@ HERE = Path(__file__).resolve().parent
 SEED, PROBLEMS, MACHINES = 53, 8, 4
 OUTPUTS = (7, 8, 10, 12, 14, 16, 20, 24, 28)
 BUDGET, SEEDS = 50, 10
-SEARCHERS = ("team", "bayesian", "random")
+SEARCHERS = ("calibrated", "team", "bayesian", "random")
 
 Draw = np.random.Generator
 

@@ -17,24 +17,31 @@ from typing import Any
 import numpy as np
 
 import dse
+from dse.analysis.stats.comparing import holm, order_of, signed_rank_p
 from dse.domains.clustered.advice import Adviser
 from dse.support.arrays import FloatArray
 from experiments import RESULTS, keep, read_rows, write_rows
-from experiments.judges.references import JUDGES, best, problem
+from experiments.judges.references import JUDGES, best, problem, searches
 
 READ = (1, 2, 5, 10, 20, 50)
 WORST = 100.0
 """What a run counts that has found nothing feasible, or worse than that."""
 CERTIFIED = 3
-WRONG, STARTED = "wrong adviser", "team, certified start"
-ARMS = ("calibrated", WRONG, "team", STARTED, "bayesian")
+MINE, WRONG, STARTED = "calibrated", "wrong adviser", "team, certified start"
+TESTED = (10, 20)
+ARMS = (MINE, WRONG, "team", STARTED, "bayesian")
+PAIRS = (
+    f"`{MINE}` beside the others: geometric means of ratios, those below 1 for it; pairs, of one\n"
+    "problem and seed, in which it is lower and higher; p values by Wilcoxon's test, corrected together\n"
+    "by Holm. The last column is the worst problem's ratio at the end, a mean of its seeds."
+)
 COLUMNS = ("problem", "arm", "seed", *map(str, READ))
 
 
 def run(asked: dse.Problem, arm: str, seed: int) -> list[float]:
     """The best loss after the samples READ of one run."""
     options: dict[str, Any] = {"budget": READ[-1], "seed": seed}
-    name = "calibrated" if arm == WRONG else arm.partition(",")[0]
+    name = MINE if arm == WRONG else arm.partition(",")[0]
     if arm == WRONG:
         options["settings"] = {"adviser": "experiments.judges.wrong:price"}
     if arm == STARTED:
@@ -55,7 +62,8 @@ def regrets(name: str, rows: list[dict[str, str]], hertz: dict[str, float]) -> d
         key, last = row["problem"], float(row[str(READ[-1])])
         least[key] = min(last, least.get(key, last))
     found: dict[str, FloatArray] = {}
-    for arm in dict.fromkeys(row["arm"] for row in rows):
+    rows = sorted(rows, key=lambda row: (row["problem"], int(row["seed"])))
+    for arm in ARMS:
         by_problem: dict[str, list[list[float]]] = {}
         for row in rows:
             if row["arm"] == arm:
@@ -72,6 +80,35 @@ def table(found: dict[str, FloatArray]) -> str:
         logs = np.log(ratios)
         means, worst = np.exp(logs.mean(axis=(0, 1))), np.exp(logs[:, :, -1].mean(axis=1)).max()
         lines.append([arm, *(f"{mean:.3f}" for mean in means), f"{worst:.3f}"])
+    return in_rows(lines)
+
+
+def beside(found: dict[str, FloatArray]) -> str:
+    """The calibrated search beside each other arm: pairs of one problem and seed, by Wilcoxon's test."""
+    heads = [f"{what} at {samples}" for samples in TESTED for what in ("ratio", "lower, higher", "p")]
+    lines = [["beside", *heads, f"worst at {READ[-1]}"], ["---", *["---:"] * (len(heads) + 1)]]
+    others, mine = [arm for arm in found if arm not in (MINE, WRONG)], found[MINE]
+    tests = [compared(mine, found[arm], READ.index(samples)) for arm in others for samples in TESTED]
+    corrected = iter(holm([test[-1] for test in tests]))
+    for place, arm in enumerate(others):
+        cells = []
+        for ratio, lower, higher, _ in tests[len(TESTED) * place :][: len(TESTED)]:
+            cells += [f"{ratio:.3f}", f"{lower}, {higher}", f"{next(corrected):.2g}"]
+        by_problem = np.exp((np.log(mine) - np.log(found[arm]))[:, :, -1].mean(axis=1))
+        lines.append([arm, *cells, f"{by_problem.max():.3f}"])
+    return in_rows(lines)
+
+
+def compared(mine: FloatArray, theirs: FloatArray, at: int) -> tuple[float, int, int, float]:
+    """My ratio to theirs, how many pairs are lower and higher, and the p value."""
+    mine, theirs = mine[:, :, at].ravel(), theirs[:, :, at].ravel()
+    order, logs = order_of(mine, theirs), np.log(mine) - np.log(theirs)
+    p = signed_rank_p(order, np.abs(logs))
+    return float(np.exp(logs.mean())), int((order < 0).sum()), int((order > 0).sum()), p
+
+
+def in_rows(lines: list[list[str]]) -> str:
+    """A table of Markdown."""
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
@@ -94,12 +131,16 @@ def main() -> None:
                 if key not in {tuple(row[each] for each in COLUMNS[:3]) for row in read_rows(file)}:
                     losses = [f"{loss:.9g}" for loss in run(asked, arm, seed)]
                     write_rows(file, COLUMNS, [[*key, *losses]], add=True)
-    text = (
-        f"{given.seeds} seeds on each of {given.problems} problems of `{given.judge}`: best over best known."
+    rows = [row for row in read_rows(file) if row["problem"] in hertz and int(row["seed"]) < given.seeds]
+    known = [f"{key}: {count}" for key, count in searches(given.judge).items() if key in hertz]
+    found = regrets(given.judge, rows, hertz)
+    about = (
+        f"{given.seeds} seeds on each of {given.problems} problems of `{given.judge}`: best over best\n"
+        "known, the least of these runs and of [long searches](references.csv). Of these there are, by\n"
+        f"problem: {', '.join(known) or 'none'}."
     )
     command = f"experiments.judges {given.judge} --seeds {given.seeds} --problems {given.problems}"
-    rows = [row for row in read_rows(file) if row["problem"] in hertz and int(row["seed"]) < given.seeds]
-    keep(RESULTS / "judges" / f"{given.judge}.md", command, text, table(regrets(given.judge, rows, hertz)))
+    keep(RESULTS / "judges" / f"{given.judge}.md", command, about, table(found), PAIRS, beside(found))
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 import tomllib
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +65,11 @@ def best(name: str) -> dict[str, int]:
         if row["judge"] == name:
             found[row["problem"]] = min(int(row["cycles"]), found.get(row["problem"], int(row["cycles"])))
     return found
+
+
+def searches(name: str) -> dict[str, int]:
+    """How many long searches there are of each problem of a judge."""
+    return dict(Counter(row["problem"] for row in read_rows(TABLE) if row["judge"] == name))
 
 
 if __name__ == "__main__":
