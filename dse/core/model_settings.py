@@ -12,6 +12,7 @@ from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
+from dse.core.calibrated import without_calibration
 from dse.support.errors import InputError, shorten
 from dse.support.schema import Schema, read
 from dse.support.toml import read_toml, toml_value
@@ -40,7 +41,7 @@ class ModelSettings(Schema):
     def load(cls, path: str) -> Self:
         """The settings in a TOML file, such as `dram_pj = 640`; what it does not name keeps its default."""
         where = f"{cls.label} file {path!r}"
-        data = read_toml(path, where)
+        data = without_calibration(read_toml(path, where), where)
         if not data:
             names = ", ".join(item.name for item in fields(cls))
             raise InputError(f"{where} is empty: set one of {names}, or leave the file out")

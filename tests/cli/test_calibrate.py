@@ -56,6 +56,66 @@ def test_several_layers_find_the_bandwidths_and_the_clock_of_one_machine(dse: Ds
     assert {path.name for path in out.iterdir()} == {"machine.toml", "calibration.json", "calibration.png"}
 
 
+def with_energies(folder: Path, count: int = 30, **constants: float) -> Path:
+    """Mappings with their energies by other constants, and noise."""
+    rng = np.random.default_rng(2)
+    words = ", ".join(f"{name}={value}" for name, value in constants.items())
+    problem = Problem(load_layer(LAYERS[1]), EDGE, cost_model=f"loopnest({words})")
+    genes = problem.space.sample(rng, count)
+    priced, mappings = problem.price(genes), problem.space.decode(genes)
+    energies = priced.energy_nj * np.exp(0.02 * rng.standard_normal(count))
+    lines = [
+        json.dumps(
+            {
+                "layer": LAYERS[1],
+                "mapping": mappings[place].to_dict(),
+                "cycles": int(priced.cycles[place]),
+                "energy_nj": energies[place],
+            }
+        )
+        for place in range(count)
+    ]
+    (folder / "energies.jsonl").write_text("\n".join(lines))
+    return folder / "energies.jsonl"
+
+
+def test_energies_that_are_measured_give_constants_that_a_proof_takes(dse: Dse, tmp_path: Path) -> None:
+    file, out = with_energies(tmp_path, dram_pj=120.0, l2_pj=30.0), tmp_path / "mine"
+    said = json.loads(dse("calibrate", str(file), "--accelerator", "edge", "--out", str(out), "--json").out)[
+        "energies"
+    ]
+    assert said["samples"] == 30
+    assert said["constants"]["dram_pj"]["fitted"] == pytest.approx(120, rel=0.05)
+    assert said["constants"]["dram_pj"]["low"] <= 120 <= said["constants"]["dram_pj"]["high"]
+    assert said["error_after"] < 0.03 < said["error_before"]
+    asked = [
+        "certify",
+        "--layer",
+        LAYERS[1],
+        "--accelerator",
+        str(out / "machine.toml"),
+        "--tiles",
+        "factors",
+    ]
+    found = dse(*asked, "--objective", "energy", "--constants", str(out / "constants.toml"))
+    assert found.code == 0
+    assert "machine calibrated by 30 samples" in found.out
+    assert f"those left out of the fit are {said['error_after']:.1%} off" in found.out
+    assert package.load_accelerator(str(out / "machine.toml")).num_pes == EDGE.num_pes
+
+
+@pytest.mark.parametrize(
+    "table", ["calibration = 3", "[calibration]\nsamples = 3", "[calibration]\nerror = -1"]
+)
+def test_a_calibration_that_says_too_little_is_refused_in_a_line(
+    dse: Dse, tmp_path: Path, table: str
+) -> None:
+    (tmp_path / "constants.toml").write_text(f"dram_pj = 120.0\n{table}\n" if "[" in table else table)
+    asked = ["certify", "--layer", LAYERS[1], "--accelerator", "edge"]
+    found = dse(*asked, "--constants", str(tmp_path / "constants.toml"))
+    assert (found.code, "calibration must" in found.err) == (2, True)
+
+
 def test_the_folder_of_a_search_is_samples_too(dse: Dse, tmp_path: Path) -> None:
     judge = Problem(load_layer(LAYERS[0]), EDGE, cost_model="maestro")
     package.search(judge, "random", budget=60, out=tmp_path / "run")
@@ -71,6 +131,7 @@ def test_the_folder_of_a_search_is_samples_too(dse: Dse, tmp_path: Path) -> None
         ("layer,mapping\nresnet18:1,{}\n", "line 2 lacks cycles"),
         ("layer,mapping,cycles\nresnet18:1,{},soon\n", "line 2: cycles must be a number above 0, got 'soon'"),
         ("layer,mapping,cycles\nresnet18:1,{},-4\n", "line 2: cycles must be"),
+        ("layer,mapping,cycles,energy_nj\nresnet18:1,{},4,-1\n", "line 2: energy_nj must be"),
         ("layer,mapping,cycles\nresnet18:99,{},4\n", "resnet18"),
         ("layer,mapping,cycles\nresnet18:1,{},4\n", "line 2"),
         ("layer,mapping,cycles\n", "has no samples"),

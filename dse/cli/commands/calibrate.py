@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,14 +18,15 @@ if TYPE_CHECKING:
     from dse.core.problem import AnyProblem
 
 NAME = "calibration"
-COLUMNS = ("layer", "mapping", "cycles")
+COLUMNS, ENERGY = ("layer", "mapping", "cycles"), "energy_nj"
 
 
 def command(
     samples: Annotated[
         list[str],
         typer.Argument(
-            help="Folders of `dse search --out`, or files (.csv, .jsonl) with layer, mapping and cycles.",
+            help="Folders of `dse search --out`, or files (.csv, .jsonl) with layer, mapping, cycles and, "
+            "where it is known, energy_nj.",
             metavar="SAMPLES...",
         ),
     ],
@@ -35,13 +37,16 @@ def command(
     cost_model: CostModelName = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="A folder for machine.toml, the picture and calibration.json.", metavar="DIR"),
+        typer.Option(
+            help="A folder for machine.toml, constants.toml, the picture and calibration.json.", metavar="DIR"
+        ),
     ] = None,
     json: Json = False,
 ) -> None:
     """Fit a machine's bandwidths, latency and clock to measured cycles, of several layers together.
 
-    Says of each figure the interval, and of the fit how far it is off samples that it has not seen.
+    Where energies are measured, the cost model's are fitted too, for `--constants`. Says of each figure
+    the interval, and of the fit how far it is off samples that it has not seen.
     """
     from dse.core.domains import calibration_of, domain_of
     from dse.support.errors import InputError
@@ -89,7 +94,9 @@ def _of_folder(kind: Any, folder: Path, model: str) -> tuple[Any, Any]:
     evaluations = record.evaluations()
     good = np.flatnonzero((evaluations.reason == 0) & (evaluations.cycles > 0))
     designs = problem.space.decode(record.genes()[good])
-    measured = kind.Measured.of(folder.name, problem.layer, designs, evaluations.cycles[good])
+    measured = kind.Measured.of(
+        folder.name, problem.layer, designs, evaluations.cycles[good], evaluations.energy_nj[good]
+    )
     return measured, problem.accelerator
 
 
@@ -100,22 +107,22 @@ def _of_file(kind: Any, path: str, accelerator: str, model: str) -> Iterator[Any
     from dse.support.errors import InputError
 
     problems: dict[str, AnyProblem] = {}
-    found: dict[str, list[tuple[Any, float]]] = {}
+    found: dict[str, list[tuple[Any, float, float]]] = {}
     for number, row in _rows(path):
         where = f"{path} line {number}"
         missing = [name for name in COLUMNS if row.get(name) in (None, "")]
         if missing:
             raise InputError(f"{where} lacks {', '.join(missing)}; expected {', '.join(COLUMNS)}")
-        name, mapping, cycles = str(row["layer"]), row["mapping"], _cycles(row["cycles"], where)
+        name, mapping, cycles = str(row["layer"]), row["mapping"], _positive(row, "cycles", where)
+        energy = math.nan if row.get(ENERGY) in (None, "") else _positive(row, ENERGY, where)
         if name not in problems:
             problems[name] = problem_asked(name, accelerator, "latency", model)
         data = strict_json.parse(mapping, where) if isinstance(mapping, str) else mapping
-        found.setdefault(name, []).append((problems[name].read_mapping(data, where), cycles))
+        found.setdefault(name, []).append((problems[name].read_mapping(data, where), cycles, energy))
     if not found:
         raise InputError(f"{path} has no samples")
-    for name, pairs in found.items():
-        designs, measured = zip(*pairs, strict=True)
-        yield kind.Measured.of(name, problems[name].layer, designs, measured)
+    for name, rows in found.items():
+        yield kind.Measured.of(name, problems[name].layer, *zip(*rows, strict=True))
 
 
 def _rows(path: str) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -135,14 +142,14 @@ def _rows(path: str) -> Iterator[tuple[int, dict[str, Any]]]:
             yield number, row
 
 
-def _cycles(said: object, where: str) -> float:
+def _positive(row: dict[str, Any], name: str, where: str) -> float:
     from dse.support.errors import InputError, shorten
     from dse.support.validation import positive_number
 
     try:
-        return positive_number(float(said), f"{where}: cycles")  # type: ignore[arg-type]
+        return positive_number(float(row[name]), f"{where}: {name}")
     except (TypeError, ValueError):
-        raise InputError(f"{where}: cycles must be a number above 0, got {shorten(said)}") from None
+        raise InputError(f"{where}: {name} must be a number above 0, got {shorten(row[name])}") from None
 
 
 def _error(found: Any) -> str:
@@ -151,6 +158,7 @@ def _error(found: Any) -> str:
 
 
 def _write(found: Any, folder: Path) -> None:
+    from dse.core.calibrated import lines_of
     from dse.report.plots import Drawing, write_drawing
     from dse.report.plots.calibration import calibration_figure
     from dse.support.files import write_json, write_whole
@@ -162,7 +170,15 @@ def _write(found: Any, folder: Path) -> None:
         constant = found.constants.get(name)
         remark = f"  # {constant.low:.4g} to {constant.high:.4g}; was {constant.said:g}" if constant else ""
         lines.append(f"{name} = {toml_value(value)}{remark}")
+    lines += lines_of(found.samples, found.error_after)
     write_whole(folder / "machine.toml", "\n".join(lines) + "\n")
+    if (energies := found.energies) is not None:
+        lines = [
+            f"{name} = {each.fitted:.6g}  # {each.low:.4g} to {each.high:.4g}; was {each.said:g}"
+            for name, each in energies.constants.items()
+        ]
+        lines += lines_of(energies.samples, energies.error_after)
+        write_whole(folder / "constants.toml", "\n".join(lines) + "\n")
     write_json(folder / f"{NAME}.json", found.to_dict())
     title = f"Predicted against measured, {found.samples} samples"
     drawing = Drawing(NAME, title, "", lambda _: calibration_figure(found, title, found.cost_model))
@@ -171,13 +187,18 @@ def _write(found: Any, folder: Path) -> None:
 
 def _show(found: Any, out: Path | None) -> None:
     console = output.make_console()
+    energies = found.energies
+    figures = found.constants if energies is None else found.constants | energies.constants
     rows = [
         (name, f"{each.said:g}", f"{each.fitted:.4g}", f"{each.low:.4g} to {each.high:.4g}")
-        for name, each in found.constants.items()
+        for name, each in figures.items()
     ]
     title = f"{found.samples} samples of {len(found.layers)} layers, cost model {found.cost_model}"
     output.print_table(console, title, ("figure", "said", "fitted", "95 % interval"), rows)
     ranks = f"rank correlation {found.rank_after:.2f} (as said: {found.rank_before:.2f})"
     console.print(f"{_error(found)}, {ranks}")
+    if energies is not None:
+        before, after = f"{energies.error_before:.1%}", f"{energies.error_after:.1%}"
+        console.print(f"energies: error of samples that the fit has not seen {after} (as said: {before})")
     if out is not None:
         console.print(f"written to {out}")

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.core.calibrated import without_calibration
 from dse.core.widths import NO_WIDTHS, Widths
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError, shorten, unknown
@@ -298,4 +299,4 @@ def load_accelerator(name: str | PathLike[str]) -> Accelerator:
     if not is_toml(text):
         raise unknown("accelerator", text, [*PRESETS, "FILE.toml"])
     where = f"accelerator file {text!r}"
-    return Accelerator.from_dict(read_toml(text, where), where)
+    return Accelerator.from_dict(without_calibration(read_toml(text, where), where), where)

@@ -15,10 +15,18 @@ from typing import Any
 import numpy as np
 
 from dse.core.cost_models import cost_model
-from dse.core.layer import Layer
 from dse.domains.clustered.accelerator import Accelerator
 from dse.domains.clustered.cost_model import CostModel
-from dse.domains.clustered.mapping import Mapping, MappingBatch
+from dse.domains.clustered.energies import (
+    DRAWS,
+    FOLDS,
+    LEAST,
+    SEED,
+    Constant,
+    Energies,
+    Measured,
+    fit_energies,
+)
 from dse.support.arrays import FloatArray, IntArray
 from dse.support.errors import InputError
 
@@ -28,37 +36,8 @@ FITTED = (*LINKS, "noc_latency")
 FACTORS = tuple(2 ** (step / 2) for step in range(-8, 9))
 """By which a bandwidth may be another one."""
 LATENCIES = (0, 1, 4, 16, 64)
-LEAST = 8
-"""Samples that a fit takes."""
-FOLDS, DRAWS, SEED = 5, 200, 0
 PRICED = 200_000
 """Mappings that are priced at once."""
-
-
-@dataclass(frozen=True)
-class Measured:
-    """Mappings of one layer with what was measured of each: cycles above 0."""
-
-    name: str
-    layer: Layer
-    mappings: MappingBatch
-    cycles: FloatArray
-
-    @classmethod
-    def of(cls, name: str, layer: Layer, designs: Sequence[Mapping] | MappingBatch, cycles: Any) -> Measured:
-        """Of mappings in a list, or as a space decodes them."""
-        mappings = designs if isinstance(designs, MappingBatch) else MappingBatch.of(list(designs))
-        return cls(name, layer, mappings, np.asarray(cycles, np.float64))
-
-
-@dataclass(frozen=True)
-class Constant:
-    """A figure of a machine: as said, as fitted, and the interval of 95 % of fits to samples drawn anew."""
-
-    said: float
-    fitted: float
-    low: float
-    high: float
 
 
 @dataclass(frozen=True)
@@ -82,6 +61,7 @@ class Calibration:
     predicted: FloatArray
     before: FloatArray
     measured: FloatArray
+    energies: Energies | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """All but the samples, as plain data."""
@@ -93,6 +73,7 @@ class Calibration:
             "constants": {name: vars(constant) for name, constant in self.constants.items()},
             "error": {"before": self.error_before, "after": self.error_after},
             "rank": {"before": self.rank_before, "after": self.rank_after},
+            **({} if self.energies is None else {"energies": self.energies.to_dict()}),
         }
 
 
@@ -126,6 +107,7 @@ def calibrate(machine: Accelerator, samples: Sequence[Measured], model: str) -> 
         predicted=np.exp(predicted),
         before=np.exp(before),
         measured=np.exp(measured),
+        energies=fit_energies(machine, samples, model),
     )
 
 

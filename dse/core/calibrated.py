@@ -1,0 +1,45 @@
+"""What a file that was calibrated says of its fit: a table that no figure depends on.
+
+[calibration]
+samples = 60
+error = 0.042
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from dse.support.errors import InputError
+from dse.support.toml import is_toml, read_toml
+from dse.support.validation import table, whole_number
+
+KEY = "calibration"
+
+
+def without_calibration(data: dict[str, Any], where: str) -> dict[str, Any]:
+    """The data of a file but for the table, which is checked."""
+    if KEY in data:
+        _read(data[KEY], where)
+    return {name: value for name, value in data.items() if name != KEY}
+
+
+def say_how_calibrated(files: Mapping[str, str | None]) -> None:
+    """Print how far off the fits of files were, by what they are of; not of those that do not say it."""
+    for what, path in files.items():
+        if path is not None and is_toml(path) and KEY in (data := read_toml(path, f"file {path!r}")):
+            samples, error = _read(data[KEY], f"file {path!r}")
+            print(f"{what} calibrated by {samples} samples: those left out of the fit are {error:.1%} off")
+
+
+def lines_of(samples: int, error: float) -> list[str]:
+    """The table, as lines of TOML."""
+    return ["", f"[{KEY}]", f"samples = {samples}", f"error = {error:.6g}"]
+
+
+def _read(said: object, where: str) -> tuple[int, float]:
+    data = dict(table(said, f"{where}: {KEY}"))
+    error = data.get("error")
+    if set(data) != {"samples", "error"} or not isinstance(error, int | float) or not error >= 0:
+        raise InputError(f"{where}: {KEY} must have samples, and error, a share of at least 0")
+    return whole_number(data["samples"], f"{where}: samples"), float(error)

@@ -1,0 +1,154 @@
+"""What was measured of mappings, and energies of a cost model fitted to it: of a MAC, of an access.
+
+An energy is a sum of counts, each times a constant of the model (those named in pJ). They are found by least
+squares of relative errors, none below 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from dse.core.cost_models import cost_model, model_with
+from dse.core.layer import Layer
+from dse.domains.clustered.accelerator import Accelerator
+from dse.domains.clustered.cost_model import CostModel
+from dse.domains.clustered.mapping import Mapping, MappingBatch
+from dse.support.arrays import FloatArray
+from dse.support.errors import InputError
+
+LEAST = 8
+"""Samples that a fit takes."""
+FOLDS, DRAWS, SEED = 5, 200, 0
+UNIT = "_pj"
+PULL = 1e-6
+"""How strongly constants are drawn to what was said: enough for those that no sample tells."""
+TINY = 1e-6
+"""Of what was said, the least that a constant may be: models take none of 0."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Mappings of one layer with what was measured of each: cycles above 0, energies in nJ or NaN."""
+
+    name: str
+    layer: Layer
+    mappings: MappingBatch
+    cycles: FloatArray
+    energies: FloatArray
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        layer: Layer,
+        designs: Sequence[Mapping] | MappingBatch,
+        cycles: Any,
+        energies: Any = None,
+    ) -> Measured:
+        """Of mappings in a list, or as a space decodes them."""
+        mappings = designs if isinstance(designs, MappingBatch) else MappingBatch.of(list(designs))
+        cycles = np.asarray(cycles, np.float64)
+        unknown = np.full(len(cycles), np.nan)
+        return cls(name, layer, mappings, cycles, unknown if energies is None else np.asarray(energies))
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A figure: as said, as fitted, and the interval of 95 % of fits to samples drawn anew."""
+
+    said: float
+    fitted: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Energies:
+    """Constants by name; errors are relative ones, of the median sample: as said, and of samples left out."""
+
+    constants: dict[str, Constant]
+    samples: int
+    error_before: float
+    error_after: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data."""
+        return asdict(self)
+
+
+def fit_energies(machine: Accelerator, samples: Sequence[Measured], name: str) -> Energies | None:
+    """The energies of a model that its samples tell; None where none was measured, or where it has none."""
+    energies = np.concatenate([each.energies for each in samples])
+    known, said = energies > 0, _constants(name)
+    if not (known.any() and said):
+        return None
+    parts = _parts(machine, samples, name, said)[known] / energies[known, np.newaxis]
+    parts = parts[np.isfinite(parts).all(axis=1)]
+    count = len(parts)
+    if count < LEAST:
+        raise InputError(f"to calibrate energies takes {LEAST} samples that {name!r} prices, got {count}")
+    rng = np.random.default_rng(SEED)
+    factors, folds = _fit(parts), rng.permutation(count) % FOLDS
+    left_out = np.empty(count)
+    for fold in range(FOLDS):
+        left_out[folds == fold] = parts[folds == fold] @ _fit(parts[folds != fold])
+    drawn = np.array([_fit(parts[rng.integers(count, size=count)]) for _ in range(DRAWS)])
+    low, high = np.quantile(drawn, (0.025, 0.975), axis=0)
+    constants = {
+        key: Constant(*(float(value * factor) for factor in (1.0, factors[place], low[place], high[place])))
+        for place, (key, value) in enumerate(said.items())
+    }
+    return Energies(constants, count, _error(parts.sum(axis=1)), _error(left_out))
+
+
+def _constants(name: str) -> dict[str, float]:
+    """The model's constants in pJ."""
+    settings = getattr(cost_model(name), "constants", None)
+    return (
+        {} if settings is None else {key: each for key, each in vars(settings).items() if key.endswith(UNIT)}
+    )
+
+
+def _parts(
+    machine: Accelerator, samples: Sequence[Measured], name: str, said: dict[str, float]
+) -> FloatArray:
+    """What each constant makes of the model's energies, in nJ: (n, constants); NaN where it has none."""
+    own = _priced(machine, samples, name)
+    kind = name.partition("(")[0]
+    settings: dict[str, Any] = dict(vars(cost_model(name).constants))  # type: ignore[attr-defined]
+    columns = []
+    for key, value in said.items():
+        model = model_with(kind, settings | {key: 2 * value}).spec
+        columns.append(_priced(machine, samples, model) - own)
+    return np.stack(columns, axis=1)
+
+
+def _priced(machine: Accelerator, samples: Sequence[Measured], name: str) -> FloatArray:
+    model, found = cost_model(name), []
+    assert isinstance(model, CostModel)
+    for each in samples:
+        layer = each.layer if model.prices_strides else each.layer.lowered()
+        costs = model.prepared(layer, machine)(each.mappings.rows)
+        found.append(np.where(costs.valid, costs.energy_nj, np.nan))
+    return np.concatenate(found)
+
+
+def _fit(parts: FloatArray) -> FloatArray:
+    """By what the constants are to be multiplied, for sums of parts (n, t) of what was measured to be 1."""
+    from scipy.optimize import nnls
+
+    count, width = parts.shape
+    pull = np.sqrt(PULL * count)
+    usual = 1 / np.median(parts.sum(axis=1))
+    rows = np.concatenate([parts, pull * np.eye(width)])
+    found, _ = nnls(rows, np.concatenate([np.ones(count), np.full(width, pull * usual)]))
+    factors: FloatArray = np.maximum(found, TINY)
+    return factors
+
+
+def _error(ratios: FloatArray) -> float:
+    return float(np.expm1(np.median(np.abs(np.log(ratios)))))
