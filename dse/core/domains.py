@@ -187,7 +187,7 @@ def prover_of(problem: AnyProblem) -> Prover:
 
 
 def calibration_of(model: str) -> Any:
-    """The module with `Measured` and `calibrate`, of the domain of a cost model; InputError where none is."""
+    """The module with `Measured`, `plan` and `calibrate`, of a cost model's domain; InputError if none is."""
     name = getattr(domain_of(model), "calibration_module", "")
     if not name:
         raise InputError(

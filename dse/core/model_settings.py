@@ -12,7 +12,7 @@ from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from dse.core.calibrated import without_calibration
+from dse.core.calibration import without_calibration
 from dse.support.errors import InputError, shorten
 from dse.support.schema import Schema, read
 from dse.support.toml import read_toml, toml_value

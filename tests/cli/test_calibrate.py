@@ -12,6 +12,7 @@ import pytest
 
 import dse as package
 from dse.domains.clustered.accelerator import PRESETS, Accelerator
+from dse.domains.clustered.mapping import MappingBatch
 from dse.domains.clustered.problem import Problem
 from tests.conftest import Dse
 from workloads import load_layer
@@ -54,6 +55,35 @@ def test_several_layers_find_the_bandwidths_and_the_clock_of_one_machine(dse: Ds
     assert (machine.noc_bandwidth, machine.num_pes) == (8, EDGE.num_pes)
     assert "# error of samples that the fit has not seen" in (out / "machine.toml").read_text()
     assert {path.name for path in out.iterdir()} == {"machine.toml", "calibration.json", "calibration.png"}
+
+
+def test_a_plan_is_a_file_to_fill_in_from_which_the_figures_are_found(dse: Dse, tmp_path: Path) -> None:
+    asked = [word for name in LAYERS for word in ("--layer", name)]
+    said = dse("calibrate", "--plan", "12", *asked, "--accelerator", "edge")
+    assert said.code == 0
+    rows = list(csv.DictReader(said.out.splitlines()))
+    assert {row["layer"] for row in rows} == set(LAYERS)
+    assert len({row["mapping"] for row in rows}) == 12
+    for row in rows:
+        true = Problem(load_layer(row["layer"]), TRUE)
+        mapping = true.read_mapping(json.loads(row["mapping"]), "plan")
+        row["cycles"] = str(true.evaluate(MappingBatch.of([mapping])).cycles[0])
+    with (tmp_path / "plan.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    found = json.loads(dse("calibrate", str(tmp_path / "plan.csv"), "--accelerator", "edge", "--json").out)
+    constants = found["constants"]
+    assert (constants["noc_bandwidth"]["fitted"], constants["offchip_bandwidth"]["fitted"]) == (8, 2)
+
+
+def test_a_plan_without_a_layer_or_with_samples_is_refused_in_a_line(dse: Dse) -> None:
+    for words in (["--plan", "5"], ["--layer", LAYERS[0]], ["samples.csv", "--plan", "5", "--layer", "x"]):
+        found = dse("calibrate", *words, "--accelerator", "edge")
+        assert (found.code, "a plan takes --plan N" in found.err) == (2, True)
+    found = dse("calibrate", "--plan", "0", "--layer", LAYERS[0], "--accelerator", "edge")
+    assert (found.code, "--plan must be at least 1" in found.err) == (2, True)
+    assert "--plan N says which" in dse("calibrate", "--accelerator", "edge").err
 
 
 def with_energies(folder: Path, count: int = 30, **constants: float) -> Path:
@@ -99,7 +129,7 @@ def test_energies_that_are_measured_give_constants_that_a_proof_takes(dse: Dse, 
     ]
     found = dse(*asked, "--objective", "energy", "--constants", str(out / "constants.toml"))
     assert found.code == 0
-    assert "machine calibrated by 30 samples" in found.out
+    assert "machine fitted to 30 samples" in found.out
     assert f"those left out of the fit are {said['error_after']:.1%} off" in found.out
     assert package.load_accelerator(str(out / "machine.toml")).num_pes == EDGE.num_pes
 

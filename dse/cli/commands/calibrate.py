@@ -18,18 +18,20 @@ if TYPE_CHECKING:
     from dse.core.problem import AnyProblem
 
 NAME = "calibration"
+MOST = 1000
+"""Mappings of a plan."""
 COLUMNS, ENERGY = ("layer", "mapping", "cycles"), "energy_nj"
 
 
 def command(
     samples: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(
             help="Folders of `dse search --out`, or files (.csv, .jsonl) with layer, mapping, cycles and, "
             "where it is known, energy_nj.",
             metavar="SAMPLES...",
         ),
-    ],
+    ] = None,
     accelerator: Annotated[
         str | None,
         typer.Option(help="The machine as it is said to be; by default that of the folders.", metavar="A"),
@@ -40,6 +42,17 @@ def command(
         typer.Option(
             help="A folder for machine.toml, constants.toml, the picture and calibration.json.", metavar="DIR"
         ),
+    ] = None,
+    plan: Annotated[
+        int | None,
+        typer.Option(
+            help="Instead of a fit, print so many mappings of --layer to measure, as a CSV to fill in: those "
+            "that tell the machine's figures apart.",
+            metavar="N",
+        ),
+    ] = None,
+    layer: Annotated[
+        list[str] | None, typer.Option(help="Of a plan: a layer; repeatable.", metavar="L")
     ] = None,
     json: Json = False,
 ) -> None:
@@ -54,6 +67,13 @@ def command(
 
     model = chosen_model(cost_model, None)
     kind = calibration_of(model)
+    if plan is not None or layer:
+        if plan is None or not layer or accelerator is None or samples or out is not None or json:
+            raise InputError("a plan takes --plan N, --layer L and --accelerator A, and no samples")
+        _print_plan(kind, plan, layer, accelerator, model)
+        return
+    if not samples:
+        raise InputError("to calibrate takes samples; --plan N says which mappings to measure")
     found: list[Any] = []
     machines = [] if accelerator is None else [domain_of(model).load_hardware(accelerator, model)]
     for place in samples:
@@ -76,6 +96,23 @@ def command(
         output.print_json(fitted.to_dict())
     else:
         _show(fitted, out)
+
+
+def _print_plan(kind: Any, count: int, layers: list[str], accelerator: str, model: str) -> None:
+    """The mappings to measure, as a file of samples whose cycles are to be filled in."""
+    import sys
+
+    import numpy as np
+
+    from dse.cli.networks import problem_asked
+    from dse.support.validation import whole_number
+
+    whole_number(count, "--plan", most=MOST)
+    problems = [problem_asked(name, accelerator, "latency", model) for name in layers]
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for name, mappings in zip(layers, kind.plan(problems, count, np.random.default_rng(0)), strict=True):
+        writer.writerows([name, mapping.to_json(), ""] for mapping in mappings)
 
 
 def _of_folder(kind: Any, folder: Path, model: str) -> tuple[Any, Any]:
@@ -158,7 +195,7 @@ def _error(found: Any) -> str:
 
 
 def _write(found: Any, folder: Path) -> None:
-    from dse.core.calibrated import lines_of
+    from dse.core.calibration import lines_of
     from dse.report.plots import Drawing, write_drawing
     from dse.report.plots.calibration import calibration_figure
     from dse.support.files import write_json, write_whole

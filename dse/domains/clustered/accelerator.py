@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.core.calibrated import without_calibration
+from dse.core.calibration import without_calibration
 from dse.core.widths import NO_WIDTHS, Widths
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError, shorten, unknown

@@ -27,6 +27,7 @@ from dse.domains.clustered.energies import (
     Measured,
     fit_energies,
 )
+from dse.domains.clustered.planning import plan as plan
 from dse.support.arrays import FloatArray, IntArray
 from dse.support.errors import InputError
 

@@ -1,4 +1,4 @@
-"""What a file that was calibrated says of its fit: a table that no figure depends on.
+"""What a file that `dse calibrate` has written says of its fit: a table that no figure depends on.
 
 [calibration]
 samples = 60
@@ -24,12 +24,12 @@ def without_calibration(data: dict[str, Any], where: str) -> dict[str, Any]:
     return {name: value for name, value in data.items() if name != KEY}
 
 
-def say_how_calibrated(files: Mapping[str, str | None]) -> None:
+def say_calibration(files: Mapping[str, str | None]) -> None:
     """Print how far off the fits of files were, by what they are of; not of those that do not say it."""
     for what, path in files.items():
         if path is not None and is_toml(path) and KEY in (data := read_toml(path, f"file {path!r}")):
             samples, error = _read(data[KEY], f"file {path!r}")
-            print(f"{what} calibrated by {samples} samples: those left out of the fit are {error:.1%} off")
+            print(f"{what} fitted to {samples} samples: those left out of the fit are {error:.1%} off")
 
 
 def lines_of(samples: int, error: float) -> list[str]:
