@@ -93,6 +93,11 @@ class Session:
             self._gate.evaluate_start(np.array(cell.start, np.int64))
 
     @property
+    def gate(self) -> Evaluator:
+        """What counts the samples, for whoever takes an evaluator, such as `searchers.environments`."""
+        return self._gate
+
+    @property
     def remaining(self) -> int:
         """How many samples are left."""
         return self._gate.remaining

@@ -6,11 +6,10 @@ import sys
 
 from mcp import Client, StdioServerParameters
 
+ASKED = ["-m", "dse", "mcp", "short", "--searcher", "scripted", "--out=runs"]
 
-async def play(*arguments: str) -> None:
-    served = StdioServerParameters(
-        command=sys.executable, args=["-m", "dse", *arguments], env=dict(os.environ)
-    )
+
+async def play(served: StdioServerParameters) -> None:
     async with Client(served) as client:
         for problem in range(12):
             known = (await client.call_tool("describe", {"problem": problem})).structured_content
@@ -18,4 +17,4 @@ async def play(*arguments: str) -> None:
             print((await client.call_tool("submit", {"problem": problem})).structured_content)
 
 
-asyncio.run(play("mcp", "short", "--searcher", "scripted", "--out=runs"))
+asyncio.run(play(StdioServerParameters(command=sys.executable, args=ASKED, env=dict(os.environ))))

@@ -8,7 +8,6 @@ from searchers.adapters.ioh import problem_of
 for problem in dse.suite("short"):
     with problem.ask_tell(budget=100, searcher="ioh-mine", out="runs") as study:
         function = problem_of(study)
-        logger = ioh.logger.Analyzer(root="ioh", algorithm_name="random")
-        function.attach_logger(logger)
+        function.attach_logger(ioh.logger.Analyzer(root="ioh", algorithm_name="random"))
         while study.remaining:
             function(study.ask()[0])

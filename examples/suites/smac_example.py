@@ -1,6 +1,7 @@
 """SMAC3 on each problem of suite `short`."""
 
-from smac import HyperparameterOptimizationFacade, Scenario
+from smac import HyperparameterOptimizationFacade as Facade
+from smac import Scenario
 
 import dse
 from searchers.adapters.smac import target_of
@@ -8,6 +9,4 @@ from searchers.adapters.smac import target_of
 for problem in dse.suite("short"):
     with problem.ask_tell(budget=100, searcher="smac-mine", out="runs") as study:
         space, target = target_of(study)
-        HyperparameterOptimizationFacade(
-            Scenario(space, n_trials=100, deterministic=True), target, overwrite=True
-        ).optimize()
+        Facade(Scenario(space, n_trials=100, deterministic=True), target, overwrite=True).optimize()

@@ -7,14 +7,9 @@ from dse.search.callbacks import Callback
 
 
 class Logged(Callback):
-    def begin(self, cell):
-        self.writer = SummaryWriter(f"runs/{cell.name}-{cell.seed}")
-
     def progress(self, progress):
-        self.writer.add_scalar("loss", progress.best_loss, progress.samples)
-
-    def end(self, result):
-        self.writer.close()
+        writer.add_scalar("loss", progress.best_loss, progress.samples)
 
 
-dse.search(dse.suite("short")[7].problem, "random", budget=100, callbacks=[Logged()])
+with SummaryWriter("runs") as writer:
+    dse.search(dse.suite("short")[7].problem, "random", budget=100, callbacks=[Logged()])
