@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import count as counted
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from dse.core.certificate import OPTIMAL
-from dse.core.domains import definition_of, hardware_from_dict, make_problem
+from dse.core.domains import definition_of, domain_of, hardware_from_dict, load_hardware, make_problem
 from dse.core.layer import Layer
 from dse.core.problem import AnyProblem
 from dse.optimum import certify
@@ -24,6 +25,10 @@ SAMPLES = 2000
 SECONDS = 30.0
 """How long the proof of a drawn problem may take; one that takes longer is left for another."""
 OBJECTIVES = ("latency", "energy", "edp")
+DRAWN = ("clustered", "levels")
+"""The kinds of designs whose machines are drawn."""
+LARGE = 4096
+"""Words of a memory of a machine of levels that may be drawn smaller or larger."""
 
 
 def entry_of(
@@ -63,15 +68,22 @@ def draw(
     seed: int, count: int, cost_model: str, *, cache: bool | Path = True, tell: Tell = nobody
 ) -> Iterator[Entry]:
     """So many hidden problems of layers and machines that the seed decides, each proven."""
+    kind = domain_of(cost_model).name
+    if kind not in DRAWN:
+        raise InputError(
+            f"problems are drawn under loopnest, maestro, timeloop and the like, got {cost_model!r}"
+        )
     name = {"suite": "drawn", "seed": seed, "cost_model": cost_model}
     rng = np.random.Generator(np.random.PCG64(int(digest(name), 16)))
-    kept = 0
+    kept, of_levels = 0, kind == "levels"
     for attempt in counted(1):
         objective = OBJECTIVES[kept % len(OBJECTIVES)]
-        tiles = "any" if kept % 4 == 3 else "factors"
-        problem = make_problem(
-            _layer(rng, kept), hardware_from_dict(_machine(rng), cost_model), objective, cost_model, tiles
+        tiles = "any" if kept % 4 == 3 and not of_levels else "factors"
+        layer, machine = (
+            _layer(rng, kept),
+            _machine_of_levels(rng, cost_model) if of_levels else _machine(rng),
         )
+        problem = make_problem(layer, hardware_from_dict(machine, cost_model), objective, cost_model, tiles)
         if attempt > 20 * count:
             raise InputError(f"under cost model {cost_model!r} hardly any problem drawn is proven")
         losses = problem.price(problem.space.sample(rng, SAMPLES)).loss
@@ -123,3 +135,15 @@ def _machine(rng: np.random.Generator) -> dict[str, int]:
         "noc_bandwidth": noc,
         "offchip_bandwidth": max(2, noc // int(rng.choice([2, 4, 8]))),
     }
+
+
+def _machine_of_levels(rng: np.random.Generator, cost_model: str) -> dict[str, Any]:
+    """One that comes along, its memories above the PEs smaller or larger, as plain data."""
+    side, rows = int(rng.choice([8, 16, 32])), int(rng.choice([2048, 4096, 8192, 16384]))
+    gemmini = f"gemmini-{side}-{rows}-{int(rng.choice([256, 512, 1024]))}"
+    name = str(rng.choice([gemmini, "eyeriss_like", "simple_weight_stationary", "simple_output_stationary"]))
+    found: dict[str, Any] = load_hardware(name, cost_model).to_dict()
+    for level in found["levels"]:
+        if level.get("size", 0) >= LARGE:
+            level["size"] = int(level["size"] * rng.choice([0.5, 1, 2]))
+    return found

@@ -136,13 +136,31 @@ def named(name: str) -> Suite:
     return read_suite(named_suites()[name])
 
 
-def test_hidden_problems_come_from_the_seed_alone_and_are_proven(dse: Dse, tmp_path: Path) -> None:
+@pytest.mark.parametrize("model", ["loopnest", "timeloop"])
+def test_hidden_problems_come_from_the_seed_alone_and_are_proven(
+    dse: Dse, tmp_path: Path, model: str
+) -> None:
     path = tmp_path / "hidden.json"
-    asked = ("suite", "new", "--seed", "5", "--count", "2", "--fresh", "--out", str(path))
+    asked = (
+        "suite",
+        "new",
+        "--seed",
+        "5",
+        "--count",
+        "2",
+        "--cost-model",
+        model,
+        "--fresh",
+        "--out",
+        str(path),
+    )
     assert dse(*asked, "--json").json["problems"] == 2
     hidden = read_suite(path)
     assert hidden.proven == 2
-    assert tuple(draw(5, 2, "loopnest", cache=False)) == hidden.entries
-    assert next(draw(6, 1, "loopnest", cache=False)).definition != hidden.entries[0].definition
+    assert tuple(draw(5, 2, model, cache=False)) == hidden.entries
+    assert next(draw(6, 1, model, cache=False)).definition != hidden.entries[0].definition
     assert "must be the name of a .json file" in dse(*asked[:-1], "hidden").refused()
     assert json.loads(path.read_text(encoding="utf-8"))["suite"] == "hidden"
+    refused = dse("suite", "new", "--seed", "5", "--cost-model", "codesign", "--out", str(path)).refused()
+    assert "problems are drawn under loopnest, maestro, timeloop and the like, got 'codesign'" in refused
+    assert all(entry.problem.fingerprint == entry.fingerprint for entry in hidden.entries)

@@ -73,7 +73,8 @@ def new(
 ) -> None:
     """Draw hidden problems of the same kind, and prove them: for whoever judges a competition.
 
-    Layers and machines are drawn, under loopnest or maestro. The same seed gives the same problems.
+    Layers and machines are drawn, under loopnest, maestro or timeloop (machines of levels: those that come
+    along, with other memories). The same seed gives the same problems.
     """
     from dse.suite.making import draw
     from dse.suite.suites import Suite
