@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from dse.core.certificate import OPTIMAL
-from dse.core.domains import definition_of, domain_of, hardware_from_dict, load_hardware, make_problem
+from dse.core.cost_models import class_of_spec
+from dse.core.domains import definition_of, hardware_from_dict, load_hardware, make_problem
 from dse.core.layer import Layer
 from dse.core.problem import AnyProblem
 from dse.optimum import certify
@@ -25,8 +26,6 @@ SAMPLES = 2000
 SECONDS = 30.0
 """How long the proof of a drawn problem may take; one that takes longer is left for another."""
 OBJECTIVES = ("latency", "energy", "edp")
-DRAWN = ("clustered", "levels")
-"""The kinds of designs whose machines are drawn."""
 LARGE = 4096
 """Words of a memory of a machine of levels that may be drawn smaller or larger."""
 
@@ -68,14 +67,14 @@ def draw(
     seed: int, count: int, cost_model: str, *, cache: bool | Path = True, tell: Tell = nobody
 ) -> Iterator[Entry]:
     """So many hidden problems of layers and machines that the seed decides, each proven."""
-    kind = domain_of(cost_model).name
-    if kind not in DRAWN:
+    model = class_of_spec(cost_model)
+    if model.prices_networks:
         raise InputError(
             f"problems are drawn under loopnest, maestro, timeloop and the like, got {cost_model!r}"
         )
     name = {"suite": "drawn", "seed": seed, "cost_model": cost_model}
     rng = np.random.Generator(np.random.PCG64(int(digest(name), 16)))
-    kept, of_levels = 0, kind == "levels"
+    kept, of_levels = 0, hasattr(model, "load_machine")
     for attempt in counted(1):
         objective = OBJECTIVES[kept % len(OBJECTIVES)]
         tiles = "any" if kept % 4 == 3 and not of_levels else "factors"
@@ -143,7 +142,7 @@ def _machine_of_levels(rng: np.random.Generator, cost_model: str) -> dict[str, A
     gemmini = f"gemmini-{side}-{rows}-{int(rng.choice([256, 512, 1024]))}"
     name = str(rng.choice([gemmini, "eyeriss_like", "simple_weight_stationary", "simple_output_stationary"]))
     found: dict[str, Any] = load_hardware(name, cost_model).to_dict()
-    for level in found["levels"]:
-        if level.get("size", 0) >= LARGE:
-            level["size"] = int(level["size"] * rng.choice([0.5, 1, 2]))
+    for memory in next(rows for rows in found.values() if isinstance(rows, list)):
+        if memory.get("size", 0) >= LARGE:
+            memory["size"] = int(memory["size"] * rng.choice([0.5, 1, 2]))
     return found
