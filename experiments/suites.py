@@ -2,7 +2,8 @@
 
 A suite has the problems of its campaigns, as their `curves.parquet` define them, each proven again within
 SECONDS. `short` is every other problem of final2. Files are frozen: one that is there is left as it is, and
-a suite whose problems change is to have another version.
+a suite whose problems change is to have another version. `python -m experiments.suites committed` writes what
+`dse suite standing` says of the committed runs where there is no checkout.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from pathlib import Path
 from dse.analysis.study import load_study
 from dse.suite.entry import Entry
 from dse.suite.making import entry_of
-from dse.suite.suites import Suite
+from dse.suite.standing import KEPT, kept_text
+from dse.suite.suites import Suite, suite
+from dse.support.files import write_whole
 from experiments import RESULTS
 
 NAMED = Path(__file__).parents[1] / "dse" / "suite" / "named"
@@ -71,6 +74,10 @@ def short_name(label: str) -> str:
 
 def main() -> None:
     """Write the suites that are named, by default all that are not there."""
+    if sys.argv[1:] == ["committed"]:
+        for name in SUITES:
+            write_whole(KEPT / f"{name}.json", kept_text(suite(name)), "standing")
+        return
     for name in sys.argv[1:] or SUITES:
         path, source = NAMED / f"{name}.json", SUITES[name]
         if not path.exists():

@@ -7,15 +7,17 @@ Student's interval over problems. A run that has found nothing that fits yet cou
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 
 from dse.analysis.study import Study, load_study
+from dse.campaign.curves import CURVES
 from dse.suite.entry import Entry
 from dse.suite.records import Run, read_runs
 from dse.suite.suites import Suite
@@ -30,6 +32,8 @@ LEAST = 3
 """Fewer problems have no interval."""
 ROOT = Path(__file__).parents[2]
 """Where the committed campaigns are, in a checkout of the repository."""
+KEPT = Path(__file__).parent / "committed"
+"""Their lines, for an installation without them; `python -m experiments.suites committed` writes them."""
 
 
 @dataclass(frozen=True)
@@ -104,12 +108,51 @@ def standing(suite: Suite, folders: Iterable[Path] = ()) -> list[Standing]:
     for folder in folders:
         for run in read_runs(suite, folder):
             found[run.searcher, str(folder)].append(run)
+    here = any((ROOT / record / CURVES).is_file() for record in suite.records)
+    return sorted([*_lines(found), *(committed(suite) if here else _kept(suite))], key=_order)
+
+
+def committed(suite: Suite) -> list[Standing]:
+    """The searchers with committed runs on the suite, from the campaigns of a checkout."""
+    found: dict[tuple[str, str], list[Run]] = defaultdict(list)
     for record in suite.records:
-        if (ROOT / record / "curves.parquet").is_file():
+        if (ROOT / record / CURVES).is_file():
             for run in _committed(suite, load_study(ROOT / record)):
                 found[run.searcher, record.removeprefix("results/")].append(run)
-    merged = _without_models(found)
-    return sorted((_line(*key, runs) for key, runs in merged.items()), key=_order)
+    return _lines(found)
+
+
+def kept_text(suite: Suite) -> str:
+    """The committed lines as JSON, for where there is no checkout; ratios beyond WORST are that."""
+    rows = [
+        {item.name: getattr(line, item.name) for item in fields(line)}
+        | {
+            "ratios": {
+                budget: np.minimum(some, WORST).round(6).tolist() for budget, some in line.ratios.items()
+            }
+        }
+        for line in committed(suite)
+    ]
+    lines = ",\n".join(json.dumps(row, allow_nan=False) for row in rows)
+    return f'{{"digest": "{suite.digest}", "lines": [\n{lines}\n]}}\n'
+
+
+def _kept(suite: Suite) -> list[Standing]:
+    """The lines that come along with a suite of this name and digest."""
+    path = KEPT / f"{suite.name}.json"
+    found = json.loads(path.read_text("utf-8")) if path.is_file() else {}
+    if found.get("digest") != suite.digest:
+        return []
+    return [
+        Standing(
+            **{**line, "ratios": {int(budget): np.array(some) for budget, some in line["ratios"].items()}}
+        )
+        for line in found["lines"]
+    ]
+
+
+def _lines(found: dict[tuple[str, str], list[Run]]) -> list[Standing]:
+    return [_line(*key, runs) for key, runs in _without_models(found).items()]
 
 
 def _without_models(found: dict[tuple[str, str], list[Run]]) -> dict[tuple[str, str], list[Run]]:

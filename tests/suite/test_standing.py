@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 
 import dse
 from dse.search.record import Record, read_parquet, write_parquet
+from dse.suite import standing as module
 from dse.suite.standing import WORST, standing
 from experiments.final2 import read
 from tests.conftest import Dse
@@ -59,6 +61,21 @@ def test_committed_regrets_are_those_of_the_study_of_final2() -> None:
         assert (found.problems, len(there)) == (24, 24)
         assert found.regrets[100].mean == pytest.approx(mean, rel=1e-4)
         assert found.regrets[100].low < mean < found.regrets[100].high
+
+
+@pytest.mark.parametrize("name", ["short", "gemmini"])
+def test_without_a_checkout_the_committed_runs_stand_as_in_one(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    suite = dse.suite(name)
+    assert (module.KEPT / f"{name}.json").read_text("utf-8") == module.kept_text(suite)
+    there = standing(suite)
+    monkeypatch.setattr(module, "ROOT", tmp_path)
+    for kept, line in zip(standing(suite), there, strict=True):
+        assert (kept.searcher, kept.source, kept.seconds) == (line.searcher, line.source, line.seconds)
+        for budget, regret in line.regrets.items():
+            assert kept.regrets[budget].mean == pytest.approx(regret.mean, abs=1e-5)
+    assert standing(replace(suite, name="other")) == []
 
 
 def changed(runs: Path, tmp_path: Path, change: Callable[[Record, dict[str, Any]], Record | None]) -> Path:
