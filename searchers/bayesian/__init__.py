@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from dse.search.searcher import drive
-from dse.support.errors import InputError
+from dse.support.errors import InputError, unknown
 from dse.support.validation import positive_number, whole_number
 from searchers.common.settings import MAX_DATA, MAX_POINTS
 
@@ -39,6 +39,10 @@ if TYPE_CHECKING:
     from dse.core.space import Space
     from dse.search.evaluator import Evaluator
     from searchers.common.history import Describe
+
+
+GAUSSIAN, FOREST = "gaussian", "forest"
+"""Surrogates of the objective."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,8 @@ class Bayesian:
     """Samples without improvement that end a local search, if they are also half of it."""
     refit_growth: float = 2.0
     """Growth of a local search after which the hyperparameters are fitted again."""
+    surrogate: str = GAUSSIAN
+    """Of the objective: a `gaussian` process, or a random `forest` in the manner of SMAC."""
 
     aliases: ClassVar[Mapping[str, str]] = {
         "initial": "n_startup_trials",
@@ -70,6 +76,8 @@ class Bayesian:
     random_start: ClassVar[dict[str, Any]] = {}
 
     def __post_init__(self) -> None:
+        if self.surrogate not in (GAUSSIAN, FOREST):
+            raise unknown("surrogate", self.surrogate, (GAUSSIAN, FOREST))
         whole_number(self.n_startup_trials, "n_startup_trials", least=2, most=MAX_POINTS)
         whole_number(self.max_training_samples, "max_training_samples", least=10, most=MAX_DATA)
         whole_number(self.patience, "patience")

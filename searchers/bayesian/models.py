@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from dse.support.arrays import BoolArray, FloatArray, IntArray
+from searchers.bayesian import FOREST, GAUSSIAN
+from searchers.bayesian.forest import Forest
 from searchers.bayesian.gaussian import Surrogate
 from searchers.common.acquisition import LEAST_DEVIATION, believer_batch, log_chance_to_fit, log_improvement
 from searchers.common.history import History
@@ -18,6 +20,8 @@ _LIMIT_POINTS, _LIMIT_FIT_POINTS = 150, 120
 _LIMITS_KNOWN = 300
 """Samples after which the hyperparameters of the limits stay as they are."""
 _STEPS = 15
+SURROGATES: dict[str, type[Surrogate] | type[Forest]] = {GAUSSIAN: Surrogate, FOREST: Forest}
+"""Of the objective; buffers have Gaussian processes, as what they need is smooth."""
 
 
 @dataclass(frozen=True)
@@ -47,10 +51,10 @@ class Prediction:
 class Models:
     """A surrogate of the objective, and one each of the need of each buffer, and of refusal."""
 
-    def __init__(self, history: History, seed: int) -> None:
+    def __init__(self, history: History, seed: int, surrogate: str = GAUSSIAN) -> None:
         self._history = history
         self._width, self._seed = history.features.shape[1], seed
-        self._objective = Surrogate(self._width, seed)
+        self._objective = SURROGATES[surrogate](self._width, seed)
         self._limits: list[Surrogate] = []
         self._broken: list[Surrogate] = []
         self._shortfall = 0.0

@@ -72,7 +72,7 @@ class Strategy:
         self._space = space
         self._rng = rng
         self._history = History(space, settings.features(space))
-        self._models = Models(self._history, int(rng.integers(2**31)))
+        self._models = Models(self._history, int(rng.integers(2**31)), settings.surrogate)
         self._local_search = LocalSearch()
 
     def ask(self) -> IntArray:

@@ -76,6 +76,23 @@ def best_of_2000_by_chance() -> float:
     return float(run(2000, searcher=Random()).evaluations().loss.min())
 
 
+def test_with_a_forest_it_finds_in_120_samples_more_than_random_search_in_as_many() -> None:
+    forest = replace(SELDOM, surrogate="forest")
+    found = run(120, searcher=forest)
+    assert found.evaluations().loss.min() < run(120, searcher=Random()).evaluations().loss.min()
+    np.testing.assert_array_equal(found.genes(), run(120, searcher=forest).genes())
+
+
+@pytest.mark.parametrize("problem", [ANY, HOPELESS, SMALL, ONE])
+def test_with_a_forest_the_whole_budget_is_spent_too(problem: Problem) -> None:
+    assert len(run(60, problem, searcher=replace(SELDOM, surrogate="forest"))) == 60
+
+
+def test_a_surrogate_that_is_not_there_is_refused() -> None:
+    with pytest.raises(InputError, match=r"unknown surrogate 'woods'.*gaussian, forest"):
+        Bayesian(surrogate="woods")
+
+
 def test_what_fits_in_the_buffers_is_learned_from_what_does_not() -> None:
     feasible = np.isfinite(usual().evaluations().loss)
     assert feasible[60:120].mean() > 3 * np.isfinite(history_of(2000).losses).mean()
