@@ -57,7 +57,7 @@ def table() -> str:
         ends[surrogate] = {(row["problem"], row["seed"]): float(row[str(SAMPLES[-1])]) for row in chosen}
     pairs = [(ends[FOREST][key], ends[GAUSSIAN][key]) for key in ends[FOREST]]
     lower, higher = sum(one < other for one, other in pairs), sum(one > other for one, other in pairs)
-    told = f"After {SAMPLES[-1]} samples the forest ends lower in {lower} of {len(pairs)}, higher in {higher}."
+    told = f"After {SAMPLES[-1]} samples the forest is lower in {lower} of {len(pairs)}, higher in {higher}."
     return "\n".join([*lines, "", told])
 
 

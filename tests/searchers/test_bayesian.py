@@ -76,11 +76,11 @@ def best_of_2000_by_chance() -> float:
     return float(run(2000, searcher=Random()).evaluations().loss.min())
 
 
-def test_with_a_forest_it_finds_in_120_samples_more_than_random_search_in_as_many() -> None:
+def test_with_a_forest_it_finds_in_80_samples_more_than_random_search_in_as_many() -> None:
     forest = replace(SELDOM, surrogate="forest")
-    found = run(120, searcher=forest)
-    assert found.evaluations().loss.min() < run(120, searcher=Random()).evaluations().loss.min()
-    np.testing.assert_array_equal(found.genes(), run(120, searcher=forest).genes())
+    found = run(80, searcher=forest)
+    assert found.evaluations().loss.min() < run(80, searcher=Random()).evaluations().loss.min()
+    np.testing.assert_array_equal(found.genes(), run(80, searcher=forest).genes())
 
 
 @pytest.mark.parametrize("problem", [ANY, HOPELESS, SMALL, ONE])
