@@ -132,27 +132,39 @@ def inner_cycles(tables, params, orders, masks, hardware, partial, figures, runs
 
 
 @subroutine_with_arrays
-def price_any(layer, hardware, row, tables, params, orders, runs, figures):
-    """Prices one mapping case by case (step 5.3 of `reference`); returns a reason. `figures` as in
-    `price_regular`."""
-    depthwise = layer[0] == 1
-    masks = COUPLED_DSCONV if depthwise else COUPLED_CONV
-    pes, bandwidth, offchip, latency, _ = hardware
-    cluster = row[13]
+def fill_levels(layer, hardware, row, tables, params, orders):
+    """Write both levels of a mapping into `tables`, `params` and `orders`: how many cases the outer one has,
+    or -1 where a count would not fit into 64 bits.
+    """
+    depthwise, cluster = layer[0] == 1, row[13]
     outer, inner = tables[0], tables[1]
     for dim in range(6):
+        # A depthwise layer has no K of its own: each channel has one filter.
         outer[STATIC, dim] = outer[ACTUAL, dim] = 1 if depthwise and dim == K else layer[1 + dim]
         orders[0, dim] = row[1 + dim]
         orders[1, dim] = row[15 + dim]
+    pes = hardware[0]
     fill_directives(outer, params[0], row[7:13], row[0], pes // cluster, layer, depthwise, YES)
     fill_directives(inner, params[1], row[21:27], row[14], cluster, layer, depthwise, NO)
-    if largest_count(outer, inner, layer, latency) > LARGEST_COUNT:
-        return OUT_OF_RANGE
+    if largest_count(outer, inner, layer, hardware[3]) > LARGEST_COUNT:
+        return -1
     for dim in range(6):
         inner[STATIC, dim] = min(outer[SIZE, dim], outer[STATIC, dim])
     fill_extents(outer, params[0])
     fill_extents(inner, params[1])
-    cases = fill_states(outer, params[0])
+    return fill_states(outer, params[0])
+
+
+@subroutine_with_arrays
+def price_any(layer, hardware, row, tables, params, orders, runs, figures):
+    """Prices one mapping case by case (step 5.3 of `reference`); returns a reason. `figures` as in
+    `price_regular`."""
+    masks = COUPLED_DSCONV if layer[0] == 1 else COUPLED_CONV
+    _, bandwidth, offchip, latency, _ = hardware
+    outer, inner = tables[0], tables[1]
+    cases = fill_levels(layer, hardware, row, tables, params, orders)
+    if cases < 0:
+        return OUT_OF_RANGE
     if wraps(outer, params[0], orders[0], cases):
         return TOO_MANY_STEPS
     runs[:, 0] = -1

@@ -9,12 +9,14 @@ from dse.support.compiling import kernel
 
 
 @kernel
-def least_moved(rows, columns, sums, room, here, bits, comes, goes, first):
-    """The least over all tiles, whose sides are divisors, and all orders of the loops outside.
+def least_moved(sides, room, here, bits, comes, goes, first):
+    """The least over all tiles, and all orders of the loops outside.
 
-    `here` says of I, W and O whether it has a tile in the home, is by it (comes once) or is held: 2, 1, 0.
-    `first` is 1 where the first sums do not come. Inf where no tile fits.
+    `sides` are the divisors of rows, columns and sums, each from 1 up. `here` says of I, W and O whether it
+    has a tile in the home, is by it (comes once) or is held: 2, 1, 0. `first` is
+    1 where the first sums do not come. Inf where no tile fits.
     """
+    rows, columns, sums = sides
     m, n, k = np.float64(rows[-1]), np.float64(columns[-1]), np.float64(sums[-1])
     words = (m * k, k * n, m * n)
     least = np.inf
@@ -29,7 +31,7 @@ def least_moved(rows, columns, sums, room, here, bits, comes, goes, first):
                 if here[2] == 2:
                     need += np.float64(a) * b * bits[2]
                 if need > room:
-                    break
+                    break  # a longer sum needs no less
                 trips = (m / a, n / b, k / c)
                 for outer in range(3):
                     for middle in range(3):
@@ -42,6 +44,7 @@ def least_moved(rows, columns, sums, room, here, bits, comes, goes, first):
                                 continue
                             # The loop that the tensor does not have: columns, rows, sums.
                             other = 1 if tensor == 0 else 0 if tensor == 1 else 2
+                            # It comes again if a loop further in moves it: else it is still there.
                             moved = False
                             if other == outer:
                                 moved = trips[middle] > 1 or trips[inner] > 1

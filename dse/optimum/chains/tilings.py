@@ -43,11 +43,11 @@ def least_moved(size: Size, room: int, held: frozenset[str], returned: bool, rat
     if room < 0:
         return inf
     here = np.array([0 if one in held else 1 + (one in rates.kept) for one in ORDER], dtype=np.int64)
-    sides = (np.array(divisors(side), dtype=np.int64) for side in size)
+    sides = tuple(np.array(divisors(side), dtype=np.int64) for side in size)
     bits, comes = np.array(rates.bits, dtype=np.float64), np.array(rates.comes)
     kernels = load_kernels("dse.optimum.chains.kernels")
     first = 0.0 if returned else 1.0
-    return float(kernels.least_moved(*sides, float(room), here, bits, comes, float(rates.goes), first))
+    return float(kernels.least_moved(sides, float(room), here, bits, comes, float(rates.goes), first))
 
 
 @lru_cache(maxsize=10_000)
