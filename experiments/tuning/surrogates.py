@@ -15,7 +15,8 @@ from dse.campaign.reference import optimum_figures
 from dse.search.run import Cell, run_cell
 from experiments import RESULTS, keep, read_rows, write_rows
 from experiments.tuning.tune import development_problems
-from searchers.bayesian import FOREST, GAUSSIAN, Bayesian
+from searchers.bayesian import Bayesian
+from searchers.bayesian.kinds import FOREST, GAUSSIAN
 
 FILE = RESULTS / "tuning" / "bayesian-surrogates.csv"
 SAMPLES, SEEDS = (100, 200, 500), (2003, 2004)

@@ -33,16 +33,13 @@ import numpy as np
 from dse.search.searcher import drive
 from dse.support.errors import InputError, unknown
 from dse.support.validation import positive_number, whole_number
+from searchers.bayesian.kinds import GAUSSIAN, KINDS
 from searchers.common.settings import MAX_DATA, MAX_POINTS
 
 if TYPE_CHECKING:
     from dse.core.space import Space
     from dse.search.evaluator import Evaluator
     from searchers.common.history import Describe
-
-
-GAUSSIAN, FOREST = "gaussian", "forest"
-"""Surrogates of the objective."""
 
 
 @dataclass(frozen=True)
@@ -76,8 +73,8 @@ class Bayesian:
     random_start: ClassVar[dict[str, Any]] = {}
 
     def __post_init__(self) -> None:
-        if self.surrogate not in (GAUSSIAN, FOREST):
-            raise unknown("surrogate", self.surrogate, (GAUSSIAN, FOREST))
+        if self.surrogate not in KINDS:
+            raise unknown("surrogate", self.surrogate, KINDS)
         whole_number(self.n_startup_trials, "n_startup_trials", least=2, most=MAX_POINTS)
         whole_number(self.max_training_samples, "max_training_samples", least=10, most=MAX_DATA)
         whole_number(self.patience, "patience")

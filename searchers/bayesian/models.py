@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from dse.support.arrays import BoolArray, FloatArray, IntArray
-from searchers.bayesian import FOREST, GAUSSIAN
 from searchers.bayesian.forest import Forest
 from searchers.bayesian.gaussian import Surrogate
+from searchers.bayesian.kinds import FOREST, GAUSSIAN
 from searchers.common.acquisition import LEAST_DEVIATION, believer_batch, log_chance_to_fit, log_improvement
 from searchers.common.history import History
 
