@@ -130,6 +130,9 @@ def test_certificates_of_a_suite_hold_and_are_listed(dse: Dse) -> None:
     assert [one["name"] for one in shown] == [one.name for one in named("short")]
     assert "yolo.conv2 on loopnest-1, latency" in dse("suite", "show", "short").out
     assert "final2" in dse("suite", "list").out
+    paper = dse("suite", "show", "paper", "--json").json["problems"]
+    assert sum(one["lower_bound"] < one["loss"] for one in paper) == 16
+    assert "12.54 %" in dse("suite", "show", "paper").out
 
 
 def named(name: str) -> Suite:

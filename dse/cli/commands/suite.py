@@ -11,6 +11,7 @@ from dse.cli import output
 from dse.cli.options import Cache, CostModelName, Fresh, Json, chosen_model, complete_suite, kept_proofs
 
 if TYPE_CHECKING:
+    from dse.suite.entry import Entry
     from dse.suite.suites import Suite
 
 command = typer.Typer(help="Suites of problems with known optima: show, check, draw, and compare on them.")
@@ -48,16 +49,23 @@ def show(name: SuiteName, json: Json = False) -> None:
 
     suite = load_suite(name)
     if json:
-        found = [{**entry.describe(), "status": entry.entry.status, "loss": entry.loss} for entry in suite]
+        said = ("status", "lower_bound", "loss")
+        found = [{**entry.describe()} | {key: getattr(entry.entry, key) for key in said} for entry in suite]
         output.print_json(_about(suite) | {"problems": found})
         return
     rows = [
-        (entry.name, entry.cost_model, entry.definition["tiles"], len(entry.genes), entry.status, entry.loss)
+        (entry.name, entry.cost_model, entry.definition["tiles"], len(entry.genes), *_proven(entry))
         for entry in suite.entries
     ]
-    heads = ("problem", "cost model", "tiles", "genes", "status", "loss")
+    heads = ("problem", "cost model", "tiles", "genes", "status", "loss", "gap")
     title = f"{suite.name} {suite.version}, digest {suite.digest[:12]}: {suite.about}"
     output.print_table(output.make_console(), title, heads, rows)
+
+
+def _proven(entry: Entry) -> tuple[str, float, str]:
+    """The status, the loss, and how much of it lies above the bound that stands."""
+    gap = "-" if entry.proven else f"{100 * (1 - entry.lower_bound / entry.loss):.4g} %"
+    return entry.status, entry.loss, gap
 
 
 @command.command()
