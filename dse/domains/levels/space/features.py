@@ -10,7 +10,7 @@ import numpy as np
 from dse.domains.levels.layout import RowArray
 from dse.domains.levels.machine import Machine
 from dse.domains.levels.space.layers import LevelChoices
-from dse.domains.levels.space.tables import ShapeTables
+from dse.domains.levels.space.tables import Described, ShapeTables
 from dse.domains.levels.workload import Workload
 from dse.support.arrays import FloatArray, IntArray
 from dse.support.jit import load_kernels
@@ -89,18 +89,19 @@ class Features:
 
     def counts(self, rows: RowArray) -> FloatArray:
         """log2 of the words held, moved and served, by level and tensor, and of the steps: (n, counts)."""
-        _, _, held, _, moved, served, steps = self._measured(rows)
-        return np.column_stack([_flat(part) for part in (held, moved, served, steps)])
+        found = self._measured(rows)
+        return np.column_stack([_flat(part) for part in (found.held, found.moved, found.served, found.steps)])
 
-    def _measured(self, rows: RowArray) -> tuple[FloatArray, ...]:
+    def _measured(self, rows: RowArray) -> Described:
         """What `shapes.describe` writes."""
         n, levels = len(rows), len(self._levels)
         lengths, spread = np.empty((2, n, levels, self._dims))
         held, returns, moved = np.empty((3, n, levels, self._tensors))
         served, steps = np.empty((n, levels + 1, self._tensors)), np.empty(n)
         kernel = load_kernels("dse.domains.levels.space.kernels.shapes")
-        kernel.describe(rows, self._shapes, lengths, spread, held, returns, moved, served, steps)
-        return lengths, spread, held, returns, moved, served, steps
+        described = Described(lengths, spread, held, returns, moved, served, steps)
+        kernel.describe(rows, self._shapes, described)
+        return described
 
 
 def _flat(part: FloatArray) -> FloatArray:

@@ -13,7 +13,7 @@ from dse.domains.levels.layout import Layout, RowArray
 from dse.domains.levels.machine import Machine
 from dse.domains.levels.space.chains import SPATIAL, FactorChain
 from dse.domains.levels.workload import Workload
-from dse.support.arrays import BoolArray, IntArray
+from dse.support.arrays import BoolArray, FloatArray, IntArray
 
 
 class SpaceTables(NamedTuple):
@@ -140,3 +140,22 @@ def padded(rows: Sequence[Sequence[int]]) -> NDArray[np.int64]:
 def prime_table(chains: Sequence[FactorChain]) -> IntArray:
     """`primes`: of every dim's size, ascending."""
     return padded([primes(chain.size) for chain in chains])
+
+
+class Described(NamedTuple):
+    """log2 of what the loops of n mappings imply; 0 of a tensor that a level does not keep.
+
+    `lengths` and `spread` (n, levels, dims): of the tiles, and the spatial factors. Of a tensor at a level
+    (n, levels, tensors): `held`, the words of a tile; `returns`, how often it comes anew; `moved`, the words
+    that all instances receive; and `served`, those of them that differ among the instances that one level
+    above serves, which the level that keeps it next above has to read. `served` has one more level, the
+    MACs. `steps` (n): of the run.
+    """
+
+    lengths: FloatArray
+    spread: FloatArray
+    held: FloatArray
+    returns: FloatArray
+    moved: FloatArray
+    served: FloatArray
+    steps: FloatArray

@@ -55,15 +55,8 @@ def moves_it(s, tensor, dim):
 
 
 @kernel
-def describe(rows, s, lengths, spread, held, returns, moved, served, steps):
-    """Write log2 of what the loops of each row imply; 0 of a tensor that a level does not keep.
-
-    `lengths` and `spread` (n, levels, dims): of the tiles, and the spatial factors. Of a tensor at a level
-    (n, levels, tensors): `held`, the words of a tile; `returns`, how often it comes anew; `moved`, the words
-    that all instances receive; and `served`, those of them that differ among the instances that one level
-    above serves, which the level that keeps it next above has to read. `served` has one more level, the
-    MACs. `steps` (n): of the run.
-    """
+def describe(rows, s, out):
+    """Write log2 of what the loops of each row imply into `out`, a Described."""
     tensors, dims = len(s.first_axis) - 1, len(s.sizes)
     levels = len(s.holds)
     width = 3 * dims + tensors
@@ -71,32 +64,32 @@ def describe(rows, s, lengths, spread, held, returns, moved, served, steps):
     for i in range(len(rows)):
         row = rows[i]
         box[:] = 1
-        held[i] = 0.0
-        returns[i] = 0.0
-        moved[i] = 0.0
-        served[i] = 0.0
+        out.held[i] = 0.0
+        out.returns[i] = 0.0
+        out.moved[i] = 0.0
+        out.served[i] = 0.0
         total = 0.0
         for level in range(levels - 1, -1, -1):
             base = level * width
             for dim in range(dims):
                 factor, across = row[base + dim], row[base + dims + dim]
                 box[dim] *= np.int64(factor) * across
-                lengths[i, level, dim] = log2_of(box[dim])
-                spread[i, level, dim] = log2_of(across)
+                out.lengths[i, level, dim] = log2_of(box[dim])
+                out.spread[i, level, dim] = log2_of(across)
                 total += log2_of(factor)
             for tensor in range(tensors):
                 if s.holds[level] and row[base + 3 * dims + tensor]:
-                    held[i, level, tensor] = log2_of(tile_words(box, s, tensor))
-        steps[i] = total
+                    out.held[i, level, tensor] = log2_of(tile_words(box, s, tensor))
+        out.steps[i] = total
         for tensor in range(tensors):
             for level in range(levels + 1):
                 if level == levels or (s.holds[level] and row[level * width + 3 * dims + tensor]):
                     every, own, here, there = flow(row, s, tensor, level, width)
-                    words = held[i, level, tensor] if level < levels else 0.0
+                    words = out.held[i, level, tensor] if level < levels else 0.0
                     if level < levels:
-                        returns[i, level, tensor] = every
-                        moved[i, level, tensor] = words + every + there
-                    served[i, level, tensor] = words + every + own + here
+                        out.returns[i, level, tensor] = every
+                        out.moved[i, level, tensor] = words + every + there
+                    out.served[i, level, tensor] = words + every + own + here
 
 
 @subroutine
