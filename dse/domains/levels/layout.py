@@ -72,6 +72,11 @@ class Layout:
     def _row(self, mapping: HierarchyMapping) -> list[int]:
         if len(mapping.levels) != self.levels:
             raise InputError(f"the mapping has {len(mapping.levels)} levels, the machine {self.levels}")
+        if mapping.is_ragged:
+            raise InputError(
+                "the mapping says how long tiles are, as in K3:34; tiles that need not divide are priced in "
+                "lines of dse evaluate --cases only: leave lengths out"
+            )
         return [value for level in mapping.levels for value in self._level(level)]
 
     def _level(self, level: LevelMapping) -> list[int]:

@@ -25,12 +25,15 @@ class LevelMapping:
     """One level's part: the tensors that it keeps, and its loops; a factor of 1 is no loop.
 
     `temporal` loops say in which order the level hands out tiles; `spatial` ones, inside of them, spread over
-    the instances below it.
+    the instances below it. Of dims whose tiles do not divide, `temporal_tiles` and `spatial_tiles` say how
+    long a tile of each loop is; the last one may be shorter.
     """
 
     keep: tuple[str, ...] = ()
     temporal: tuple[Loop, ...] = ()
     spatial: tuple[Loop, ...] = ()
+    temporal_tiles: tuple[Loop, ...] = ()
+    spatial_tiles: tuple[Loop, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -39,8 +42,16 @@ class HierarchyMapping:
 
     levels: tuple[LevelMapping, ...]
 
+    @property
+    def is_ragged(self) -> bool:
+        """Whether tiles are said that need not divide."""
+        return any(level.temporal_tiles or level.spatial_tiles for level in self.levels)
+
     def text(self) -> str:
-        """The mapping in one line, as in `L1[WIO] K16 C4X - L0[O] P14`: levels by number, 0 the innermost."""
+        """The mapping in one line, as in `L1[WIO] K16 C4X - L0[O] P14`: levels by number, 0 the innermost.
+
+        `K3:34` are three tiles of 34, of which the last may be shorter.
+        """
         return " - ".join(
             " ".join([f"L{number}[{_names(level.keep)}]", *_loops(level)])
             for number, level in zip(reversed(range(len(self.levels))), self.levels, strict=True)
@@ -51,8 +62,10 @@ class HierarchyMapping:
         return [
             {
                 "keep": list(level.keep),
-                "temporal": [[dim, n] for dim, n in level.temporal],
-                "spatial": [[dim, n, SPREAD_AXES[0]] for dim, n in level.spatial],
+                "temporal": [[dim, n, *_tile(level.temporal_tiles, dim)] for dim, n in level.temporal],
+                "spatial": [
+                    [dim, n, SPREAD_AXES[0], *_tile(level.spatial_tiles, dim)] for dim, n in level.spatial
+                ],
             }
             for level in self.levels
         ]
@@ -80,12 +93,24 @@ def _names(keep: tuple[str, ...]) -> str:
 
 
 def _loops(level: LevelMapping) -> list[str]:
-    return [f"{dim}{n}" for dim, n in level.temporal] + [f"{dim}{n}X" for dim, n in level.spatial]
+    return [
+        *(f"{dim}{n}{_said(level.temporal_tiles, dim)}" for dim, n in level.temporal),
+        *(f"{dim}{n}{_said(level.spatial_tiles, dim)}X" for dim, n in level.spatial),
+    ]
+
+
+def _tile(tiles: tuple[Loop, ...], dim: str) -> list[int]:
+    """The length of a loop's tiles, if it is said."""
+    return [length for name, length in tiles if name == dim]
+
+
+def _said(tiles: tuple[Loop, ...], dim: str) -> str:
+    return "".join(f":{length}" for length in _tile(tiles, dim))
 
 
 _BETWEEN = re.compile(r"\s-\s+(?=L\d+\[)")
 _LEVEL = re.compile(r"L([0-9]+)\[([^\]]*)\](.*)", re.DOTALL)
-_LOOP = re.compile(r"([A-Za-z_]{1,100}?)([0-9]{1,100})([XY]?)")
+_LOOP = re.compile(r"([A-Za-z_]{1,100}?)([0-9]{1,100})(:[0-9]{1,100})?([XY]?)")
 
 
 def _parse_level(text: str, place: int) -> LevelMapping:
@@ -96,17 +121,20 @@ def _parse_level(text: str, place: int) -> LevelMapping:
     number, names, loops = found.groups()
     temporal: list[Loop] = []
     spatial: list[Loop] = []
+    tiles: tuple[list[Loop], list[Loop]] = [], []
     for word in loops.split():
         loop = _LOOP.fullmatch(word)
         if not loop:
             raise InputError(f"mapping: {shorten(word)} is no loop; write one as in K16 or C4X")
-        dim, factor, axis = loop.groups()
+        dim, factor, tile, axis = loop.groups()
         if int(factor) != 1:
             (spatial if axis else temporal).append((dim, int(factor)))
+            if tile:
+                tiles[bool(axis)].append((dim, int(tile[1:])))
     if number.lstrip("0") != str(place or ""):
         raise InputError(f"mapping: L{number[:20]} stands where L{place} must: the innermost is L0")
     keep = tuple(names.split(",")) if "," in names else tuple(names)
-    return LevelMapping(keep, tuple(temporal), tuple(spatial))
+    return LevelMapping(keep, tuple(temporal), tuple(spatial), tuple(tiles[0]), tuple(tiles[1]))
 
 
 def read_mapping(data: object, dims: Iterable[str], tensors: Iterable[str], where: str) -> HierarchyMapping:
@@ -131,18 +159,21 @@ def _read_level(data: object, dims: frozenset[str], tensors: frozenset[str], whe
     for name in entry["keep"]:
         if not isinstance(name, str) or name not in tensors:
             raise unknown("tensor", name, sorted(tensors), f"{where}.keep")
-    temporal = tuple(_read_loop(loop, 2, dims, f"{where}.temporal") for loop in entry["temporal"])
-    spatial = tuple(_read_loop(loop, 3, dims, f"{where}.spatial") for loop in entry["spatial"])
-    return LevelMapping(tuple(entry["keep"]), temporal, spatial)
+    temporal = [_read_loop(loop, 2, dims, f"{where}.temporal") for loop in entry["temporal"]]
+    spatial = [_read_loop(loop, 3, dims, f"{where}.spatial") for loop in entry["spatial"]]
+    loops = (tuple((dim, n) for dim, n, _ in kind) for kind in (temporal, spatial))
+    tiles = (tuple((dim, tile[0]) for dim, _, tile in kind if tile) for kind in (temporal, spatial))
+    return LevelMapping(tuple(entry["keep"]), *loops, *tiles)
 
 
-def _read_loop(data: object, parts: int, dims: frozenset[str], where: str) -> Loop:
+def _read_loop(data: object, parts: int, dims: frozenset[str], where: str) -> tuple[str, int, list[int]]:
+    """A loop's dim and count, and how long its tiles are, if it says so."""
     example = '["K", 4]' if parts == 2 else '["K", 4, "X"]'
-    if not isinstance(data, list) or len(data) != parts:
+    if not isinstance(data, list) or len(data) not in (parts, parts + 1):
         raise InputError(f"{where}: a loop must be as in {example}, got {shorten(data)}")
     dim = data[0]
     if not isinstance(dim, str) or dim not in dims:
         raise unknown("dim", dim, sorted(dims), where)
     if parts == 3 and data[2] not in SPREAD_AXES:
         raise unknown("axis", data[2], SPREAD_AXES, where)
-    return dim, integer(data[1], where)
+    return dim, integer(data[1], where), [integer(tile, where) for tile in data[parts:]]

@@ -112,11 +112,12 @@ def price_cases(cases: Sequence[HierarchyCase], *, detail: bool = False) -> list
 
 def _alike(cases: Sequence[HierarchyCase]) -> Iterator[list[int]]:
     """The places of the cases that can be priced, those of one layer and machine together."""
-    groups: dict[tuple[int, int], list[int]] = {}
+    groups: dict[tuple[int, int, bool], list[int]] = {}
     for place, case in enumerate(cases):
         if not case.reason:
             # The reader builds what is equal once, so that identity is enough.
-            groups.setdefault((id(case.workload), id(case.machine)), []).append(place)
+            key = id(case.workload), id(case.machine), case.mapping.is_ragged
+            groups.setdefault(key, []).append(place)
     yield from groups.values()
 
 
@@ -129,6 +130,9 @@ def _price_group(cases: Sequence[HierarchyCase]) -> Iterator[Result]:
         price = prepared(workload, machine)
     except InputError as error:
         yield from (_invalid(str(error)) for _ in cases)
+        return
+    if cases[0].mapping.is_ragged:
+        yield from (_of_any_tiles(workload, machine, case.mapping) for case in cases)
         return
     priced = price(layout_of(workload, machine).encode([case.mapping for case in cases]))
     columns = zip(
@@ -144,6 +148,19 @@ def _price_group(cases: Sequence[HierarchyCase]) -> Iterator[Result]:
             yield _invalid(fault_text(Fault(fault), where, need, workload, machine))
         else:
             yield _valid(workload, machine, cycles, energy_pj)
+
+
+def _of_any_tiles(workload: Workload, machine: Machine, mapping: HierarchyMapping) -> Result:
+    """The result of a mapping that says how long its tiles are: by the plain reference."""
+    several = any(
+        sum(map(bool, one.coefficients(dim))) > 1 for one in workload.tensors for dim in workload.names
+    )
+    if several:
+        return _invalid("a dim moves several axes of one tensor: its tiles have to divide")
+    costs = reference.evaluate(workload, machine, mapping)
+    if isinstance(costs, reference.NotPriced):
+        return _invalid(costs.reason)
+    return _valid(workload, machine, costs.cycles, costs.energy_pj)
 
 
 def _valid(workload: Workload, machine: Machine, cycles: int, energy_pj: float) -> Result:
@@ -174,4 +191,4 @@ def _detail(case: HierarchyCase) -> Result:
 
 def _plain(counts: reference.Counts) -> Result:
     """The counts as plain data, in words of the tensor."""
-    return {name: value for name, value in asdict(counts).items() if name != "bits"}
+    return {name: value for name, value in asdict(counts).items() if name != "bits" and value is not None}

@@ -13,13 +13,16 @@ from itertools import product
 
 from dse.domains.levels.machine import RETURNED, Level, Machine
 from dse.domains.levels.mapping import HierarchyMapping, LevelMapping
+from dse.domains.levels.tiles import boxes_of, counts_of, has_ragged_tiles, is_chain, lengths_of
 from dse.domains.levels.workload import Tensor, Workload
 from dse.models.timeloop.faults import Fault, fault_text, required
+from dse.models.timeloop.ragged import RaggedNest
 
 Motion = tuple[int, ...]
 """By how many words one iteration of a loop moves a tensor, along each axis."""
 
 LARGEST_CYCLES = 2**62
+ACCESSES = ("reads", "fills", "updates")
 
 
 @dataclass(frozen=True)
@@ -27,7 +30,8 @@ class Counts:
     """Of one tensor at one level that keeps it, for one instance: accesses over the run, in words.
 
     `tile` is what the instance holds, `share` the part of the tensor that it works on, `instances` how many
-    are at work. A word takes `bits` of what levels count.
+    are at work. A word takes `bits` of what levels count. Where tiles do not divide, it is the one that does
+    most, `everywhere` are reads, fills and updates of all of them, and `share` is not told (0).
     """
 
     reads: int
@@ -37,6 +41,13 @@ class Counts:
     share: int
     instances: int
     bits: int = 1
+    everywhere: tuple[int, int, int] | None = None
+
+    def words(self, kind: str) -> int:
+        """The reads, fills or updates of all instances."""
+        if self.everywhere is None:
+            return int(getattr(self, kind)) * self.instances
+        return self.everywhere[ACCESSES.index(kind)]
 
 
 @dataclass(frozen=True)
@@ -77,7 +88,8 @@ class _Loop:
 class _Nest:
     """The loops of a mapping with their steps, and the boxes that they leave to each level."""
 
-    def __init__(self, workload: Workload, mapping: HierarchyMapping) -> None:
+    def __init__(self, workload: Workload, machine: Machine, mapping: HierarchyMapping) -> None:
+        self.workload, self.machine, self.mapping = workload, machine, mapping
         box = dict.fromkeys(workload.names, 1)
         self.boxes: list[dict[str, int]] = []
         self.spread_boxes: list[dict[str, int]] = []
@@ -92,6 +104,11 @@ class _Nest:
     def outside(self, place: int) -> list[_Loop]:
         """The temporal loops outside a level's tiles, from the innermost to the outermost."""
         return [loop for level in reversed(self.temporal[:place]) for loop in level]
+
+    @property
+    def steps(self) -> int:
+        """Of each MAC."""
+        return math.prod(loop.n for level in self.temporal for loop in level)
 
     def used(self, place: int) -> int:
         """The instances at work at a level, or of the MACs."""
@@ -111,16 +128,12 @@ def evaluate(workload: Workload, machine: Machine, mapping: HierarchyMapping) ->
     fault = _misfit(workload, machine, mapping)
     if fault:
         return NotPriced(*fault, fault_text(*fault, workload, machine))
-    nest = _Nest(workload, mapping)
+    nest = (RaggedNest if has_ragged_tiles(workload, mapping) else _Nest)(workload, machine, mapping)
     counts = [
-        {
-            tensor.name: _count(workload, machine, mapping, nest, tensor, place)
-            for tensor in workload.tensors
-            if tensor.name in level.keep
-        }
+        {one.name: _count(nest, one, place) for one in workload.tensors if one.name in level.keep}
         for place, level in enumerate(mapping.levels)
     ]
-    compute_cycles = math.prod(loop.n for level in nest.temporal for loop in level)
+    compute_cycles = nest.steps
     named = {level.name: kept for level, kept in zip(machine.levels, counts, strict=True) if kept}
     stored = [together(machine, named, place) for place in range(len(counts))]
     least = [level_cycles(*pair, compute_cycles) for pair in zip(machine.levels, stored, strict=True)]
@@ -152,9 +165,7 @@ def _misfit(workload: Workload, machine: Machine, mapping: HierarchyMapping) -> 
         if any(len(dict(loops)) < len(loops) for loops in (mapped.temporal, mapped.spatial)):
             return Fault.ORDER, place, 0
     for place, (dim, size) in enumerate(workload.dims):
-        loops = [loop for mapped in mapping.levels for loop in (*mapped.temporal, *mapped.spatial)]
-        factors = [n for name, n in loops if name == dim]
-        if min(factors, default=1) < 1 or math.prod(factors) != size:
+        if not is_chain(counts_of(mapping, dim), lengths_of(mapping, dim, size), size):
             return Fault.FACTORS, place, 0
     for place, (level, mapped) in enumerate(zip(machine.levels, mapping.levels, strict=True)):
         kept = [name for part in _parts(machine, mapping, place) for name in part.keep]
@@ -173,10 +184,10 @@ def _overfull(
     workload: Workload, machine: Machine, mapping: HierarchyMapping
 ) -> tuple[Fault, int, int] | None:
     """The outermost level whose tiles do not fit."""
-    nest = _Nest(workload, mapping)
+    boxes = boxes_of(workload, mapping)
     for place, level in enumerate(machine.levels):
         need = sum(
-            tensor.room(nest.boxes[part])
+            tensor.room(boxes[2 * part])
             for part, mapped in enumerate(mapping.levels)
             for tensor in workload.tensors
             if machine.storages[part] == place
@@ -249,10 +260,13 @@ def different_data(tensor: Tensor, level: Level, loops: list[_Loop]) -> int:
     return len({tuple(map(sum, zip(*path, strict=True))) for path in product(*steps)})
 
 
-def _count(
-    workload: Workload, machine: Machine, mapping: HierarchyMapping, nest: _Nest, tensor: Tensor, place: int
-) -> Counts:
+def _count(nest: _Nest | RaggedNest, tensor: Tensor, place: int) -> Counts:
     """The accesses of `tensor` at a level that keeps it."""
+    workload, machine, mapping = nest.workload, nest.machine, nest.mapping
+    if isinstance(nest, RaggedNest):
+        first, everywhere = nest.counts(tensor, place)
+        tile = tensor.words(boxes_of(workload, mapping)[2 * place])
+        return Counts(*first, tile, 0, nest.used(place), tensor.bits, everywhere)
     levels = range(place + 1, len(mapping.levels))
     child = next((j for j in levels if tensor.name in mapping.levels[j].keep), len(mapping.levels))
     served = math.prod(
@@ -325,9 +339,12 @@ def _accesses_pj(level: Level, kept: dict[str, Counts], used: int, instances: in
 
 
 def accesses_pj(level: Level, counts: Counts, rows: float) -> tuple[float, float, float]:
-    """Energy of one tensor's reads, fills and updates, whole blocks each, in all rows at work."""
-    return (
-        -(-counts.reads * counts.bits // level.block) * level.energy.read_pj * rows,
-        -(-counts.fills * counts.bits // level.block) * level.energy.write_pj * rows,
-        -(-counts.updates * counts.bits // level.block) * level.energy.update_pj * rows,
-    )
+    """Energy of one tensor's reads, fills and updates, whole blocks each, in all rows at work.
+
+    Where tiles do not divide, of the mean of all instances.
+    """
+    pj = level.energy.read_pj, level.energy.write_pj, level.energy.update_pj
+    share = level.block * counts.instances
+    blocks = [-(-counts.words(kind) * counts.bits // share) for kind in ACCESSES]
+    reads, fills, updates = (number * each * rows for number, each in zip(blocks, pj, strict=True))
+    return reads, fills, updates
