@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import dse
+from dse.search.evaluator import BudgetExhausted
 from dse.support.errors import InputError
 from searchers.adapters.common import Values
 from searchers.adapters.nevergrad import function_of
@@ -60,6 +61,17 @@ def test_a_sampler_of_a_copy_of_optunahubs_registry_is_found_by_its_name(tmp_pat
     (folder / "__init__.py").write_text("__all__ = []")
     with pytest.raises(InputError, match="has no class of samplers"):
         sampler_named("samplers/mine", registry=str(tmp_path))
+
+
+def test_suites_are_a_package_of_optunahubs_benchmarks() -> None:
+    hub, optuna = pytest.importorskip("optunahub"), pytest.importorskip("optuna")
+    benchmarks = hub.load_local_module("benchmarks/mapping_suites", registry_root="examples/suites/optunahub")
+    problem = benchmarks.Problem("short", number=benchmarks.Problem.size("short") - 1, budget=20)
+    study = optuna.create_study(directions=problem.directions, sampler=optuna.samplers.RandomSampler(seed=0))
+    study.optimize(problem, n_trials=20)
+    assert study.best_value >= problem.optimum == pytest.approx(np.log2(dse.suite("short")[-1].loss))
+    with pytest.raises(BudgetExhausted, match="all 20 samples are spent"):
+        study.optimize(problem, n_trials=1)
 
 
 def test_a_run_is_an_optunahub_benchmark() -> None:
