@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from dse.search.abilities import added
 from dse.search.searcher import drive
 from dse.support.errors import InputError, unknown
 from dse.support.validation import positive_number, whole_number
@@ -58,7 +59,7 @@ class Bayesian:
     """Samples without improvement that end a local search, if they are also half of it."""
     refit_growth: float = 2.0
     """Growth of a local search after which the hyperparameters are fitted again."""
-    surrogate: str = GAUSSIAN
+    surrogate: str = added(GAUSSIAN)
     """Of the objective: a `gaussian` process, or a random `forest` in the manner of SMAC."""
 
     aliases: ClassVar[Mapping[str, str]] = {

@@ -26,8 +26,8 @@ It was written before campaigns could say where their searchers begin, by `pytho
 write it anew is to say that committed results are of other experiments than their campaigns.
 """
 RESULTS = ROOT / "results"
-WITHOUT_RESULTS = ("quickstart", "gemmini-layers")
-"""What has no committed results, and what is no campaign but a network."""
+WITHOUT_RESULTS = ("quickstart", "gemmini-layers", "uneven-layers", "uneven-m1", "uneven-m2", "uneven-m3")
+"""What has no committed results, and what is no campaign but a network or a machine."""
 
 
 def named() -> list[str]:
