@@ -17,7 +17,7 @@ from tests import ROOT
 
 SUITES = ROOT / "examples" / "suites"
 """Examples of optimisers and loggers that call `dse`, and are no plug-ins of it."""
-EXAMPLES = sorted({*(ROOT / "examples").rglob("*.py")} - {*SUITES.glob("*.py")})
+EXAMPLES = sorted({*(ROOT / "examples").rglob("*.py")} - {*SUITES.rglob("*.py")})
 PAGES = ("docs/searchers.md", "docs/cost-models.md")
 """Where it is said how to add a searcher and a cost model."""
 PUBLIC = {"dse", "dse.plugins", "dse.testing", "dse.searchers", "dse.cost_models", "dse.domains"}
@@ -45,7 +45,7 @@ def test_an_example_of_a_plug_in_imports_nothing_deeper(path: Path) -> None:
     assert set(modules_of_dse(path.read_text("utf-8"))) <= {"dse.plugins"}
 
 
-@pytest.mark.parametrize("path", sorted(SUITES.glob("*.py")), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", sorted(SUITES.rglob("*.py")), ids=lambda path: path.name)
 def test_an_example_of_a_suite_imports_nothing_deeper(path: Path) -> None:
     assert set(modules_of_dse(path.read_text("utf-8"))) <= {"dse", "dse.search.callbacks"}
 
