@@ -8,6 +8,7 @@ from searchers.adapters.ioh import problem_of
 for problem in dse.suite("short"):
     with problem.ask_tell(budget=100, searcher="ioh-mine", out="runs") as study:
         function = problem_of(study)
-        function.attach_logger(ioh.logger.Analyzer(root="ioh", algorithm_name="random"))
+        logger = ioh.logger.Analyzer(root="ioh", algorithm_name="random")
+        function.attach_logger(logger)  # which it does not keep alive
         while study.remaining:
             function(study.ask()[0])
