@@ -21,6 +21,7 @@ def trimmed_means(values, order, counts, cut, out):
             before = drawn
             drawn += counts[resample, place]
             inside = min(drawn, last) - max(before, cut)
+            # An infinite value that is cut off must not come in as 0 times infinity.
             if inside > 0:
                 total += inside * values[place]
             if drawn >= last:

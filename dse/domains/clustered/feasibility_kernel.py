@@ -59,6 +59,7 @@ def judge_rows(rows, costs, all_limits, terms, losses, reasons):
         else:
             reasons[i] = 0
             losses[i] = value_of(terms, figures_of(costs, i, limits.hertz))
+            # Above a cap the loss is inf, which is all that says so.
             if losses[i] == np.inf:
                 reasons[i] = OVER_CAP
 
@@ -90,6 +91,7 @@ def serial_floor(row, limits):
     steps = 1
     for dim in range(DIM_COUNT):
         size = limits.sizes[dim]
+        # Tiles of a dim that is not spread add up to all of it, on every PE: serial(d) = D.
         if dim != outer_parallel and dim != inner_parallel:
             steps *= size
             continue
@@ -98,9 +100,11 @@ def serial_floor(row, limits):
         inner = min(max(row[INNER_TILE + dim], 1), size)
         spread = outer * (limits.pes // cluster if dim == outer_parallel else 1)
         lanes = cluster if dim == inner_parallel else 0
+        # Whole rounds over the clusters, and a last one, of whose tiles the first is the largest.
         steps *= (size // spread) * busiest(outer, inner, lanes) + busiest(
             min(outer, size % spread), inner, lanes
         )
+    # A PE's lanes share its steps, at best evenly.
     return -(-steps // limits.lanes)
 
 
@@ -109,4 +113,5 @@ def busiest(extent, tile, pes):
     """h(T): steps of the busiest of `pes` PEs over `extent` in tiles; no PEs: the dim is not spread."""
     if pes == 0:
         return extent
+    # In the last round the first PE has a whole tile, or all that is left.
     return extent // (tile * pes) * tile + min(tile, extent % (tile * pes))

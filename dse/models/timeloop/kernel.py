@@ -27,6 +27,7 @@ def price_rows(rows, share, known, columns):
         if fault == 0:
             count_accesses(known, work)
             cycles = price(known, work)
+            # Below this the double is a whole number that an int64 holds.
             if cycles < LARGEST_CYCLES:
                 columns.cycles[place] = np.int64(cycles)
                 columns.energy_pj[place] = total_pj(known, work, cycles)
@@ -41,12 +42,14 @@ def price_rows(rows, share, known, columns):
 def count_accesses(known, work):
     """Reads, fills and updates of every level and tensor, 0 where it is not kept (rules 2 to 4)."""
     output, passes, below = known.output, work.passes, work.below
+    # No loop is outside the outermost level's tiles: its `first` is the number of all temporal loops.
     last = work.uses[0].first
     passes[last] = 1
     for loop in range(last - 1, -1, -1):
         passes[loop] = passes[loop + 1] * work.loops[loop].factor
     # A MAC asks for a word of each tensor.
     below[:] = passes[0]
+    # Where first partial sums are read like any others, no share is taken off (rule 4).
     words = 0
     if known.first_fill != RETURNED:
         words = 1
@@ -60,6 +63,7 @@ def count_accesses(known, work):
             if tile.words == 0:
                 counts[:] = 0
                 continue
+            # Rule 3: once for all children that need the same data, as often as such a child receives it.
             served, fills = below[tensor] * tile.through, 0
             # Nothing is above the outermost level, and nothing moves what is there whole.
             filled = place > 0 and not known.levels[place].held >> tensor & 1
@@ -96,7 +100,10 @@ def delivered(known, work, place, tensor):
         axis, words = moves[innermost.dim, entry, 0], moves[innermost.dim, entry, 1] * innermost.step
         if words > 0:
             moved_axes += 1
+            # Words that the old and the new tile share stay (rule 2).
             new = full // extents[axis] * words if words < extents[axis] else full
+            # A loop moves a tile by its own motion less that of all loops inside: twice the first loop's
+            # makes up for its way back and leaves its motion.
             back[axis] = 2 * words
             total += 2 * words
     if moved_axes > 1:
@@ -113,6 +120,8 @@ def delivered(known, work, place, tensor):
             axis = moves[loop.dim, entry, 0]
             same = same and moves[loop.dim, entry, 1] * loop.step == back[axis]
             covered += back[axis]
+        # Nothing in `back` is negative: the sums are equal only if the loop moves every axis that goes back.
+        # Both are 0 as long as nothing moves the tensor, and then nothing comes.
         again = new if same and covered == total else full
         result += (passes[number] - passes[number + 1]) * again
         for entry in range(reach):
@@ -130,6 +139,7 @@ def delivered(known, work, place, tensor):
 def price(known, work):
     """Cycles as a float (rule 5); writes the energy of each level's accesses (rule 6). Doubles, in the
     reference's order."""
+    # Of the computing alone: one step of all temporal loops a cycle.
     cycles = np.float64(work.passes[0])
     slowest = cycles
     for place in range(len(known.levels)):
@@ -162,6 +172,7 @@ def price(known, work):
 @inlined
 def transfer_cycles(cycles, bandwidth, demand):
     """Cycles that transfers of `demand` words a cycle take; 0 where they slow nothing down."""
+    # A quotient of a quotient, as the published figures have it: another order rounds otherwise.
     return np.ceil(cycles / (bandwidth / demand)) if bandwidth < demand else 0.0
 
 

@@ -78,6 +78,7 @@ def read_nest(row, known, work):
     count = 0
     fault, where, need = 0, 0, 0
     full, full_at, full_need = False, 0, 0
+    # From the inside out, as a loop's step is the length of the box inside of it.
     for place in range(places - 1, -1, -1):
         level = known.levels[place]
         wide, scattered = spread_out(row, known, work, place)
@@ -105,6 +106,7 @@ def read_nest(row, known, work):
         if storage.needed > level.capacity:
             full, full_at, full_need = True, place, storage.needed
     for dim in range(dims):
+        # No box grows beyond its dim, so factors multiply to the size only where it ends as the whole dim.
         if work.box[dim] != known.sizes[dim]:
             return FACTORS, dim, 0
     if fault:
@@ -114,6 +116,7 @@ def read_nest(row, known, work):
     outermost = work.uses[0]
     outermost.instances = outermost.parts = 1
     for place in range(1, places + 1):
+        # What one parent has, times how many parents there are: the outermost level is there once.
         work.uses[place].instances *= work.uses[place - 1].instances
         work.uses[place].parts *= work.uses[place - 1].parts
     return 0, 0, 0
@@ -143,10 +146,12 @@ def spread_out(row, known, work, place):
             spreading += 1
             wide *= factor
             if known.output_dims >> dim & 1:
+                # A loop over another dim leaves children with partial sums of the same words.
                 parts *= factor
             scattered = scattered or level.spread >> dim & 1 == 0
     children = work.uses[place + 1]
     children.instances, children.parts = wide, parts
+    # A wider spread is a fault, and its children might be too many for the table of `count_children`.
     if spreading and wide <= level.fan_out:
         for tensor in range(len(known.bits)):
             shared = level.reduction if tensor == known.output else level.multicast
@@ -165,6 +170,7 @@ def add_loops(row, known, work, place, count):
     for dim in range(dims):
         entry = row[base + 2 * dims + dim]
         entries |= entry
+        # A shift beyond an int64's bits means nothing; `entries` says below whether one was cut off.
         visited |= 1 << (entry & 63)
         looping |= row[base + dim] ^ 1
     if entries >> 6 or visited != (1 << dims) - 1:
@@ -195,8 +201,10 @@ def keep_tiles(row, known, work, place):
             one.words = 1
             for axis in range(known.first_axis[tensor], known.first_axis[tensor + 1]):
                 one.words *= work.current[axis]
+            # What a level holds for the whole run takes none of the capacity.
             if not known.levels[place].held >> tensor & 1:
                 words += one.words * known.bits[tensor]
+            # What the fan-outs below ask for is this level's to serve; for the next one out it begins anew.
             one.through, work.flow[tensor] = work.flow[tensor], 1
     work.uses[place].kept = kept
     if kept:
@@ -215,6 +223,7 @@ def grows(factor, length, size):
 def put_around(loop, dim, factor, known, work):
     """Puts a loop around the box: it and what it touches grow."""
     loop.dim, loop.factor, loop.step = dim, factor, work.box[dim]
+    # An axis is 1 + sum of coefficient x (length - 1) long, halo included.
     more = (factor - 1) * work.box[dim]
     for tensor in range(known.moves.shape[0]):
         for entry in range(known.moves.shape[2]):
@@ -250,6 +259,7 @@ def different(known, work, tensor, spreading):
         words = moves[loop.dim, 0, 1] * loop.step
         if words == 0:
             continue
+        # A loop that moves two axes at once ties them: their places cannot be counted apart and multiplied.
         if moves.shape[1] > 1 and moves[loop.dim, 1, 1]:
             return count_children(known, work, tensor, spreading)
         axis = moves[loop.dim, 0, 0]
@@ -292,6 +302,7 @@ def count_children(known, work, tensor, spreading):
     slots = 1
     while slots < 2 * children:
         slots *= 2
+    # At most half full, so that there is always a free slot, and soon.
     seen[:slots] = -1
     found = 0
     for child in range(children):
@@ -305,6 +316,7 @@ def count_children(known, work, tensor, spreading):
                 for entry in range(moves.shape[1]):
                     if moves[loop.dim, entry, 0] == axis:
                         number += index * moves[loop.dim, entry, 1] * loop.step * radix
+                # The axis is this long with all these loops around the box: no digit reaches its radix.
                 radix *= work.current[axis]
         # A multiplicative hash; taken places are passed by.
         slot = number * 0x9E3779B97F4A7C % slots

@@ -21,6 +21,7 @@ def product(ones, others, out):
     rows, inner, columns = ones.shape[0], ones.shape[1], others.shape[1]
     whole = inner - inner % _BLOCK
     for row in range(rows):
+        # Four rows in one pass read and write `out` once; terms are added in the order of one at a time.
         for first in range(0, whole, _BLOCK):
             a, b, c, d = ones[row, first], ones[row, first + 1], ones[row, first + 2], ones[row, first + 3]
             for column in range(columns):
@@ -60,12 +61,14 @@ def factorise(matrix):
             for column in range(row, size):
                 matrix[row, column] -= a * matrix[last, column]
         pivot = matrix[row, row]
+        # Written so that NaN fails too.
         if not pivot > 0.0:
             return False
         root = np.sqrt(pivot)
         for column in range(row, size):
             matrix[row, column] /= root
         for column in range(row):
+            # Left of the diagonal the given matrix still stands.
             matrix[row, column] = 0.0
     return True
 
@@ -114,8 +117,10 @@ def non_negative(squares, targets, found):
     count = len(targets)
     passive = np.zeros(count, np.bool_)
     found[:] = 0.0
+    # A slope that is only rounding lets nothing enter.
     least = 1e-12 * max(1.0, np.abs(targets).max())
     slope = targets.copy()
+    # Exchanges come to an end in theory; with rounding they might go round in circles.
     for _ in range(3 * count):
         enters, steepest = -1, least
         for place in range(count):
@@ -136,6 +141,7 @@ def non_negative(squares, targets, found):
                 return False
             forward(part, solved)
             backward(part, solved)
+            # As far towards the solution as no weight falls below 0.
             share = 1.0
             for row in range(len(places)):
                 if solved[row, 0] <= 0.0:
@@ -156,5 +162,6 @@ def non_negative(squares, targets, found):
             for other in range(count):
                 total -= squares[place, other] * found[other]
             slope[place] = total
+        # What has left as soon as it entered would enter again.
         slope[enters] = slope[enters] if passive[enters] else 0.0
     return False

@@ -41,6 +41,7 @@ def _exp_near(rest):
     """exp of a number between -0.35 and 0.35, by its Taylor series."""
     total = 1.0
     for term in range(13, 0, -1):
+        # The first term left out, 0.35 ** 14 / 14!, is below 1e-17: less than doubles near 1 can show.
         total = 1.0 + total * rest / term
     return total
 
@@ -49,10 +50,12 @@ def _exp_near(rest):
 def exp_of(x):
     """exp."""
     if not x >= _SMALLEST:
+        # NaN fails every comparison, so it comes here, and is returned.
         return x if x != x else 0.0
     if x > _LARGEST:
         return np.inf
     whole = np.floor(x * _LOG2_E + 0.5)
+    # The product with the high part is exact, so the rest keeps its last digits.
     return _scaled(_exp_near((x - whole * _LN2_HIGH) - whole * _LN2_LOW), np.int64(whole))
 
 
@@ -72,6 +75,7 @@ def _parts(x):
     """x > 0 as a whole power of 2 and the logarithm of the rest, which is near 1."""
     exponent = 0
     if x < 2.2250738585072014e-308:
+        # Subnormal numbers have no leading 1 in their bits; times 2 ** 54 they do.
         x *= 18014398509481984.0
         exponent = -54
     bits = np.float64(x).view(np.int64)
@@ -80,6 +84,7 @@ def _parts(x):
     if rest < _ROOT_HALF:
         rest *= 2.0
         exponent -= 1
+    # log(rest) = 2 artanh(share); |share| is at most 0.172, so terms up to the 23rd power are enough.
     share = (rest - 1.0) / (rest + 1.0)
     square = share * share
     total = 0.0
@@ -141,6 +146,7 @@ def ndtr_of(z):
     size = abs(z) * _ROOT_HALF
     if size < _SERIES_END:
         square = 2.0 * size * size
+        # erf(s) = 2 / sqrt(pi) exp(-s s) (s + 2 s^3 / 3 + 4 s^5 / 15 + ...): all of one sign, none cancel.
         term = total = size
         divisor = 1.0
         for _ in range(60):
@@ -158,6 +164,7 @@ def log_ndtr_of(z):
     """The logarithm of that chance, which may be too small for a number."""
     size = -z * _ROOT_HALF
     if size >= _SERIES_END:
+        # The power that would underflow is never made, only its logarithm.
         return -size * size + log_of(0.5 * _scaled_erfc(size))
     return log_of(ndtr_of(z))
 

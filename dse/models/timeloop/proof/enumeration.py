@@ -56,9 +56,11 @@ def descend(factors, groups, chains):
         still += 1
         for chain in range(offsets[part], offsets[part + 1]):
             loss = fits_and_costs(product, rows[chain], groups, slack, STEEPEST)
+            # A gain that is only rounding could come again and again.
             if loss < best * (1.0 - 1e-9):
                 best, chains[part], still = loss, chain, 1
         part = (part + 1) % parts
+    # `product` lacks just the component that came last. Without a penalty what breaks a limit is inf.
     last = part - 1 if part > 0 else parts - 1
     return fits_and_costs(product, rows[chains[last]], groups, slack, 0.0)
 
@@ -77,9 +79,11 @@ def enumerate_chains(factors, groups, over, rest, room, limit, found, losses):
     products, spent = np.empty((parts + 1, width)), np.zeros(parts + 1)
     products[0] = coefficients
     depth, kept = 0, 0
+    # Rounding must not leave out what just fits.
     slack = 1.0 + 1e-9
     while depth >= 0:
         chain = at[depth]
+        # Excesses ascend: where one is too much, so are all that follow.
         if chain == offsets[depth + 1] or spent[depth] + over[chain] > room:
             at[depth] = offsets[depth]
             depth -= 1
@@ -89,6 +93,7 @@ def enumerate_chains(factors, groups, over, rest, room, limit, found, losses):
         if depth + 1 < parts:
             for term in range(width):
                 products[depth + 1, term] = products[depth, term] * rows[chain, term]
+            # Terms at their least, with the most taken off: no choice in the other components costs less.
             loss = fits_and_costs(products[depth + 1], rest[depth], groups, slack, 0.0)
             if loss <= limit:
                 spent[depth + 1] = spent[depth] + over[chain]

@@ -22,6 +22,7 @@ def keep_fitting(table, lines, most, left):
     whole = np.empty(terms)
     changed = True
     while changed:
+        # With chains gone a least may be larger, and rule out more.
         if not fill_ranges(table, lines.rows, left, least, range_):
             return False
         for term in range(terms):
@@ -30,11 +31,13 @@ def keep_fitting(table, lines, most, left):
         for group in range(len(most)):
             first, end = lines.starts[group], lines.starts[group + 1]
             together = whole[first:end].sum()
+            # Every component at its least is too much already.
             if together > most[group]:
                 return False
             if most[group] == np.inf:
                 continue
             for part in range(parts):
+                # All terms at their most, as if of one chain: if that fits, so do all the component's chains.
                 at_most = together
                 for term in range(first, end):
                     at_most += whole[term] * (np.exp(range_[part, term]) - 1.0)
@@ -91,6 +94,7 @@ def relate(table, lines, most, related):
             if same:
                 constants[group] += np.exp(total)
                 lines.coefficients[term] = NOTHING
+        # Above 0, as it is divided by and its logarithm is taken.
         rests[group] = max(most[group] - constants[group], most[group] * 1e-12)
         for term in range(lines.starts[group], lines.starts[group + 1]):
             if lines.coefficients[term] != NOTHING:
@@ -114,4 +118,5 @@ def least_cycles(base, weights, constants, rests, most):
             low = middle
         else:
             high = middle
+    # Of both ends the lower: a bound may be too small, not too large.
     return low

@@ -24,6 +24,7 @@ def sums_meet(moves, base, needs_another):
                 some[count] = moves[chain, loop]
                 count += 1
         for one in range(count):
+            # Any of the others may be the loops inside: a chain's loops may come in any order.
             for chosen in range(1 if needs_another else 0, 1 << count):
                 if chosen >> one & 1:
                     continue

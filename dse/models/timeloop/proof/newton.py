@@ -64,6 +64,7 @@ def tangent(z, lines, groups, smooth, at):
             largest = max(largest, at.levels[group])
     for group in range(len(kinds)):
         if kinds[group] == CYCLES:
+            # Less the largest, so that no power overflows.
             at.weights[group] = np.exp((at.levels[group] - largest) / smooth)
             total += at.weights[group]
     value, base = 0.0, 0.0
@@ -77,6 +78,7 @@ def tangent(z, lines, groups, smooth, at):
             value += powers[ENERGY] * at.levels[group]
         else:
             over = at.levels[group] / smooth
+            # Beyond, 1 + exp(over) is exp(over) in doubles.
             if over < 40.0:
                 grown = np.exp(over)
                 at.weights[group] = STEEPEST * grown / (1.0 + grown)
@@ -120,6 +122,7 @@ def mix(table, lines, groups, smooth, z, mixture):
         np.empty(parts, dtype=np.int64),
     )  # fmt: skip
     move, there = np.empty(terms), np.empty(terms)
+    # Anew from the weights: they may have changed since, as where a chain made room for another.
     z[:] = 0.0
     for part in range(parts):
         for place in range(mixture.counts[part]):
@@ -138,6 +141,7 @@ def mix(table, lines, groups, smooth, z, mixture):
             gain -= moves.slope[one] * moves.step[one]
             for term in range(terms):
                 move[term] += moves.step[one] * moves.shifts[one, term]
+        # `gain` is what the whole step would bring if the loss were as steep all along.
         if free == 0 or gain < 1e-7:
             return
         length = longest_step(mixture, moves, free)
@@ -145,6 +149,7 @@ def mix(table, lines, groups, smooth, z, mixture):
             for term in range(terms):
                 there[term] = z[term] + length * move[term]
             new, _ = tangent(there, lines, groups, smooth, at)
+            # Armijo's rule: some share of what the slope promises has to be gained.
             if new <= value - 1e-3 * length * gain:
                 break
             length *= 0.4
@@ -173,6 +178,7 @@ def find_moves(table, lines, at, mixture, moves):
                 shift = row[mixture.atoms[part, place]] - row[mixture.atoms[part, heaviest]]
                 moves.shifts[free, term] = shift
                 cost += at.gradient[term] * shift
+            # A chain without weight can only be given some, so it has to make the loss fall.
             if weights[part, place] > 0.0 or cost < -1e-7:
                 moves.slope[free], moves.owner[free], moves.slot[free] = cost, part, place
                 free += 1
@@ -225,14 +231,19 @@ def fill_bend(groups, smooth, at, moves, free):
                 square = 0.0
                 for term in range(groups.starts[group], groups.starts[group + 1]):
                     square += at.shares[term] * moves.shifts[one, term] * moves.shifts[two, term]
+                # Of a log-sum-exp: the covariance of the shifts, by the terms' shares.
                 found += weight * (square - product)
                 if groups.kinds[group] == CYCLES:
+                    # The blend of the cycles is a log-sum-exp of groups, with a covariance over these: the
+                    # product of means is taken off below.
                     found += weight / smooth * product
                     first += weight * means[one, group]
                     second += weight * means[two, group]
                 elif groups.kinds[group] == LIMIT:
+                    # A limit's weight is a logistic function of its level, and this is its derivative.
                     found += weight * (1.0 - weight / STEEPEST) / smooth * product
             bend[one, two] = bend[two, one] = found - first * second / (smooth * groups.powers[CYCLES])
+        # Chains that contribute nearly the same would make the equations singular.
         bend[one, one] = bend[one, one] * (1.0 + 1e-8) + 1e-6
         bend[one, free] = -moves.slope[one]
 
@@ -242,6 +253,7 @@ def eliminate(moves, free):
     """Writes the step that solves the linear equations of `bend`, by Gaussian elimination."""
     bend, step = moves.bend, moves.step
     for one in range(free):
+        # No exchange of rows: the loss is convex, so with the ridge pivots are positive but for rounding.
         pivot = max(bend[one, one], 1e-9)
         for row in range(one + 1, free):
             factor = bend[row, one] / pivot
@@ -263,6 +275,7 @@ def longest_step(mixture, moves, free):
         if moves.step[one] < 0.0:
             longest = min(longest, mixture.weights[moves.owner[one], moves.slot[one]] / -moves.step[one])
     for part in range(len(mixture.counts)):
+        # What all moves of a component give its other chains, its heaviest loses.
         less = 0.0
         for one in range(free):
             if moves.owner[one] == part:

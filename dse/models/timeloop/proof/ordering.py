@@ -28,6 +28,7 @@ def write_orders(rows, first_loop, first_place, level, allowed, every):
             if every or (innermost[pick] >= 0 and allowed[innermost[pick]]):
                 ends[picks[pick] + 1] += 1
     for order in range(len(orders)):
+        # Sums so far: where each order's rows begin, and, as rows are written, where its next one goes.
         ends[order + 1] += ends[order]
     found = np.empty((ends[-1], rows.shape[1]), dtype=rows.dtype)
     for row in range(count):

@@ -59,6 +59,7 @@ def draw_lines(table, visits, lines):
                 low, high = min(low, times), max(high, times)
                 lower = min(lower, times + spread)
             least, late, most = least + low, late + lower, most + high
+        # It is delivered once at least: that logarithm is not below 0.
         start, slope = line_below(
             max(least, late, 0.0), max(most, 0.0), visits.factors[place], visits.taken[first]
         )
@@ -77,6 +78,7 @@ def line_below(least, most, whole, taken):
         # The first visit may be the only one, and costs nothing.
         return -MAX_LOG, 1.0
     if most - least < 1e-9:
+        # The slope of `log(whole e^u - taken)` is nowhere below 1: this line is below it too.
         return np.log(here) - least, 1.0
     slope = np.log(there / here) / (most - least)
     return np.log(here) - slope * least, slope
@@ -100,6 +102,7 @@ def relax(table, lines, groups, mixture, end, rounds, target):
         _, base = tangent(z, lines, groups, smooth, at)
         here = least_of_tangent(table, lines, at.gradient, base, costs, best)
         since = 0 if here > bound + CLOSE_ENOUGH else since + 1
+        # The tangent at any point is a bound, so the best of all rounds is one, with that round's excesses.
         if here > bound:
             bound = here
             over[:] = costs
@@ -130,6 +133,7 @@ def least_of_tangent(table, lines, gradient, base, costs, best):
         else:
             # Left out, as if it were as small as no term is.
             base -= gradient[term] * 1e3
+    # The tangent is a sum over components, so each may choose apart from the others.
     for part in range(len(best)):
         least, place = np.inf, table.offsets[part]
         for chain in range(table.offsets[part], table.offsets[part + 1]):
@@ -161,6 +165,7 @@ def add_atom(mixture, part, chain):
                 place = other
             if weights[other] > weights[heaviest]:
                 heaviest = other
+        # The weights of a component add up to 1, also without the lightest.
         weights[heaviest] += weights[place]
     atoms[place], weights[place] = chain, 1.0 if mixture.counts[part] == 1 else 0.0
     return True

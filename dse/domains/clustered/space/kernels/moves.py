@@ -50,6 +50,7 @@ def random_neighbours(genes: IntArray, space: IntArray, picks: FloatArray, out: 
         count = ZERO
         for block in range(blocks):
             count = _add_moves(genes, row, block, space, moves, count)
+        # Without a move this is -1, which leaves the vector as it is.
         _apply(moves, min(int(picks[row] * count), count - 1), genes, row, space, out, row)
     return -1
 
@@ -81,6 +82,7 @@ def _add_moves(genes: IntArray, row: int, block: int, space: IntArray, moves: In
         return _add_tile_moves(genes, row, block, space, moves, count)
     if block < mapped + 2:
         gene = ORDER + level_genes * (block - mapped)
+        # The swaps are a table over all orders, of no use where the space has only some.
         if space[GENE_SIZES + gene] == space[ORDER_COUNT]:
             swaps = space[SWAP_START] + space[SWAPS] * genes[row, gene]
             for swap in range(space[SWAPS]):
@@ -140,6 +142,7 @@ def _add_tile_moves(genes: IntArray, row: int, dim: int, space: IntArray, moves:
     if space[ANY_TILES]:
         end = _propose_steps(outer, inner, dim, size, moves, begin)
         for index in range(begin, end):
+            # A step beyond an end goes to it; what then stands still or comes twice is left out below.
             moves[index, 1] = min(max(moves[index, 1], 1), size)
             moves[index, 2] = min(max(moves[index, 2], 1), moves[index, 1])
     perfect = end
@@ -147,6 +150,7 @@ def _add_tile_moves(genes: IntArray, row: int, dim: int, space: IntArray, moves:
         end = _propose_factors(outer, inner, dim, space, moves, end)
     else:
         end = _propose_perfect(outer, inner, dim, size, moves, end)
+    # Only from `perfect` on: where any tiles are allowed, steps may leave a rest.
     end = _keep_perfect(size, moves, perfect, end)
     return _keep_choices(outer, inner, dim, space, moves, begin, end)
 
@@ -157,6 +161,7 @@ def _propose_factors(outer: int, inner: int, dim: int, space: IntArray, moves: I
     chain = space[CHAIN_START] + CHAIN_WIDTH * dim
     for index in range(space[chain + PRIME_COUNT]):
         prime = space[space[chain + PRIME_START] + index]
+        # Some of these do not divide, or are larger than the dim: `_keep_perfect` leaves them out.
         end = _add(moves, end, dim, outer * prime, inner)
         end = _add(moves, end, dim, outer * prime, inner * prime)
         end = _add(moves, end, dim, outer, inner * prime)
@@ -208,6 +213,7 @@ def _near_divisors(whole: int, tile: int) -> tuple[int, int]:
     """The largest divisor of `whole` below `tile` and the smallest above it; `tile` where there is none."""
     below, above, low = 0, whole + 1, 1
     while low * low <= whole:
+        # Divisors come in pairs: with those up to the root the others are known.
         if whole % low == 0:
             for divisor in (low, whole // low):
                 if below < divisor < tile:
@@ -229,6 +235,7 @@ def _keep_choices(
         keep = new_outer != outer or new_inner != inner
         keep = keep and (new_outer == outer or not space[chain + OUTER_FIXED])
         keep = keep and (new_inner == inner or not space[chain + INNER_FIXED])
+        # Each with each: a dim has some dozens of moves at most.
         for earlier in range(begin, kept):
             keep = keep and (moves[earlier, 1] != new_outer or moves[earlier, 2] != new_inner)
         if keep:

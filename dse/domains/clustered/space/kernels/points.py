@@ -68,6 +68,7 @@ def decode(genes: IntArray, space: IntArray, rows: IntArray, machines: IntArray)
             for place in range(mapped):
                 rows[row, column + OUTER_ORDER + place] = space[order + place]
             for place in range(mapped, ALL_DIMS):
+                # A dim without genes stays whole, and has its place behind those that have some.
                 dim = space[CODES + place]
                 rows[row, column + OUTER_ORDER + place] = dim
                 rows[row, column + OUTER_TILE + dim] = space[WHOLE + dim]
@@ -102,6 +103,7 @@ def fit_clusters(rows: IntArray, space: IntArray) -> None:
 def _fitting_cluster(rows: IntArray, row: int, space: IntArray) -> int:
     """A PE for each inner tile that the outer tile holds along the inner parallel dim."""
     dim = rows[row, INNER_PARALLEL]
+    # A depthwise layer has K = 1, and a parallel K means C.
     if space[DEPTHWISE] and dim == K:
         dim = C
     inner = max(rows[row, LEVEL_COLUMNS + OUTER_TILE + dim], 1)
@@ -116,6 +118,7 @@ def tiles_of(outer_gene: int, inner_gene: int, place: int, space: IntArray) -> t
     inner_genes = space[GENE_SIZES + space[LEVEL_GENES] + TILE + place]
     if space[ANY_TILES]:
         outer = space[chain + OUTER_FIRST] + outer_gene
+        # A share of the outer tile, 1 to all of it: no gene leaves the space.
         inner = inner_gene * outer // inner_genes + 1
     else:
         outer = space[space[chain + OUTER_START] + outer_gene]
@@ -156,8 +159,10 @@ def encode(rows: IntArray, machines: IntArray, space: IntArray, genes: IntArray)
             value = rows[row, CLUSTER] if column < 0 else machines[row, column]
             found = _find(space, space[entry + VALUES], space[entry + COUNT], value)
             genes[row, 2 * level_genes + single] = found
+        # No gene says the cluster size, so only the one that follows from the tiles can be written.
         if space[FITTED] and rows[row, CLUSTER] != _fitting_cluster(rows, row, space):
             return row
+        # What was not found is -1, which is no gene's value.
         if not is_inside(genes, row, space):
             return row
     return -1
@@ -182,6 +187,7 @@ def _order_index(rows: IntArray, row: int, column: int, space: IntArray) -> int:
             smaller += space[PLACES + rows[row, column + OUTER_ORDER + later]] < mine
         index = index * (mapped - place) + smaller
     for place in range(mapped):
+        # What names a dim twice gets a number too, but that of another order.
         if rows[row, column + OUTER_ORDER + place] != space[space[ORDER_START] + mapped * index + place]:
             return -1
     return index
@@ -222,4 +228,5 @@ def tile_genes(outer: int, inner: int, place: int, space: IntArray) -> tuple[int
         return outer_gene, 0
     if choice < 0 or choice >= choices:
         return outer_gene, -1
+    # Rounded up, as `tiles_of` rounds down: the smallest gene with this tile.
     return outer_gene, (choice * inner_genes + choices - 1) // choices

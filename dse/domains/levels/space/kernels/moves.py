@@ -54,6 +54,7 @@ def picked(vector, slot, place, t):
     count, choice = t.edge_count[slot, place], 0
     if count > 1:
         gene, size = t.gene[slot], t.size[slot]
+        # Where fewer factors are left than a gene has values, values next to each other share one.
         choice = vector[gene] if count == size else vector[gene] * count // size
     return t.edge_start[slot, place] + choice
 
@@ -69,7 +70,9 @@ def canonical(genes, t, out):
                 gene, count = t.gene[slot], t.edge_count[slot, place]
                 below = t.edges[picked(genes[i], slot, place, t)]
                 if gene >= 0:
+                    # With one choice left this is 0, and so is the gene below: it says nothing there.
                     choice = genes[i, gene] * count // t.size[slot]
+                    # Rounded up, as `picked` rounds down: the smallest gene with this choice.
                     out[i, gene] = (choice * t.size[slot] + count - 1) // count
                 place = below
 
@@ -110,10 +113,12 @@ def factor_move(row, dim, t, vector, wanted, scratch):
         for source in range(first, end):
             if row[t.column[source]] % prime:
                 continue
+            # The row is the caller's: what is changed here is undone before the next move, and on return.
             row[t.column[source]] //= prime
             for target in range(first, end):
                 if target != source:
                     row[t.column[target]] *= prime
+                    # Some slots cannot have the factor: then genes are half written, and only in the copy.
                     scratch[:] = vector
                     possible = encode_factors(row, dim, t, scratch)
                     row[t.column[target]] //= prime
@@ -154,6 +159,7 @@ def order_neighbours(t, block, value):
     count = 0
     start = t.order_start[t.block_of[block]]
     for other in range(t.sizes[gene]):
+        # Two orders cannot differ at one place; where they differ at two, these are exchanged.
         count += apart(t.orders[start + value], t.orders[start + other]) == 2
     return count
 
@@ -162,6 +168,7 @@ def order_neighbours(t, block, value):
 def order_neighbour(t, block, value, wanted):
     """The value that is the so-manieth of `order_neighbours`."""
     if t.block_kind[block] == KEEP or not swapping(t, block):
+        # Its own value is no neighbour, and is passed over.
         return wanted if wanted < value else wanted + 1
     gene = t.block_genes[block, 0]
     start = t.order_start[t.block_of[block]]
@@ -213,6 +220,7 @@ def random_neighbours(genes, rows, t, picks):
         total = 0
         for block in range(blocks):
             total += block_move(genes[i], block, rows[i], t, ALL, scratch)
+        # A number of 1, or one that is rounded up to it, takes the last.
         wanted = min(int(picks[i] * total), total - 1)
         for block in range(blocks):
             if total == 0:
@@ -242,6 +250,7 @@ def keep_inside(genes, before, t, changed):
                     start, best, near = t.edge_start[slot, place], 0, -1.0
                     for choice in range(count):
                         there = t.lengths[dim, t.edges[start + choice]]
+                        # Near is meant as a ratio: lengths are products of factors.
                         alike = min(there, length) / max(there, length)
                         if alike > near:
                             best, near = choice, alike

@@ -40,6 +40,7 @@ def tile_words(box, s, tensor):
     for axis in range(s.first_axis[tensor], s.first_axis[tensor + 1]):
         extent = 1
         for term in range(s.first_term[axis], s.first_term[axis + 1]):
+            # From the first to the last index that the dims reach, so a window's halo is in it.
             extent += s.words[term] * (box[s.dim[term]] - 1)
         words *= extent
     return words
@@ -98,6 +99,7 @@ def flow(row, s, tensor, level, width):
     keeps it get different ones, of the instances at work of that level, and of those of this one.
     """
     dims, levels = len(s.sizes), len(s.holds)
+    # A MAC asks for its words in every step; a level only once a loop moves its tile.
     every, started = 0.0, level == levels
     different, parents, instances = 0.0, 0.0, 0.0
     kept_above = False
@@ -106,6 +108,8 @@ def flow(row, s, tensor, level, width):
         for dim in range(dims):
             across = log2_of(row[base + dims + dim])
             instances += across
+            # Beyond the next level that keeps the tensor, a spread has more instances of that level, not more
+            # children of one.
             if kept_above:
                 parents += across
             elif moves_it(s, tensor, dim):
@@ -115,6 +119,7 @@ def flow(row, s, tensor, level, width):
             dim = row[base + 2 * dims + place]
             factor = row[base + dim]
             if factor > 1:
+                # Loops inside the first that moves the tensor leave it in place (docs/timeloop.md, rule 2).
                 started = started or moves_it(s, tensor, dim)
                 if started:
                     every += log2_of(factor)
