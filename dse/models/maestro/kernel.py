@@ -26,11 +26,13 @@ R, S = 4, 5
 def check_values(layer, hardware, row):
     """The reason that values alone give, before any pricing."""
     for index in range(5):
+        # All but the NoC's latency, place 3, are at least 1; the lanes, place 4, have to fit into 31 bits.
         if hardware[index] < int(index != 3) or hardware[index] > (2**40 if index != 4 else LARGEST):
             return BAD_HARDWARE
     for index in range(1, 9):
         if layer[index] < 1:
             return BAD_LAYER
+    # A depthwise layer has no K: its tiles of K are not looked at.
     first = 1 if layer[0] == 1 else 0
     too_large = False
     for index in range(first, 6):
@@ -42,6 +44,7 @@ def check_values(layer, hardware, row):
             return PARTIAL_FILTER
         if row[14] != dim and row[21 + dim] != layer[1 + dim]:
             return PARTIAL_FILTER
+    # Said after the tiles and before what is too large: the order in which `reference` gives reasons.
     if row[13] < 1 or row[13] > hardware[0]:
         return CLUSTER_TOO_LARGE
     if too_large or layer[7] > LARGEST or layer[8] > LARGEST:
@@ -58,15 +61,18 @@ def pieces(size, tile):
 @subroutine
 def is_regular(layer, pes, row):
     """Whether `price_regular` may price the row (of checked values)."""
+    # Strides, and inputs smaller than the filter, have states that the grouped walk does not know.
     if layer[7] != 1 or layer[8] != 1 or layer[3] < layer[5] or layer[4] < layer[6]:
         return False
     for dim in (R, S):
         size, outer, inner = layer[1 + dim], row[7 + dim], row[21 + dim]
         if outer > size or inner > outer:
             return False
+        # Of a filter that is spread all pieces have to work at once, one a PE or cluster.
         if inner < size and (pieces(outer, inner) > row[13] or pieces(size, outer) > pes // row[13]):
             return False
     for dim in range(int(layer[0] == 1), 4):
+        # Of Y and X, dims 2 and 3, in outputs: less the filter that is two places behind, less 1.
         size = layer[1 + dim] - (layer[3 + dim] - 1 if dim > 1 else 0)
         if row[7 + dim] > size or row[21 + dim] > row[7 + dim]:
             return False
@@ -95,9 +101,11 @@ def write_figures(layer, machine, result, wrap, costs, i):
     )
     inputs = layer[2] * layer[3] * layer[4]
     weights = layer[2] * layer[5] * layer[6] * (1 if layer[0] == 1 else layer[1])
+    # Added from left to right as MAESTRO does: another order would round otherwise.
     energy = result[4] * 18.61 + inputs * 18.61 + result[5] * 18.61 + weights * 18.61 + result[6] * 18.61
     costs.energy_nj[i] = 0.00023 * energy
     pes, lanes, bandwidth = float(machine[0]), float(machine[4]), float(machine[1])
+    # A need that has wrapped to 0 counts as 1, as in MAESTRO.
     l1, l2 = result[2] if result[2] != 0 else 1, result[3] if result[3] != 0 else 1
     bus, gates = 14.662 * pes + 28.895, 1.2886 * (pes * pes) + 5.5814 * pes - 23.711
     costs.power[i] = (
@@ -133,6 +141,7 @@ def price_rows(layers, hardware, rows, wrap, share, costs):
     left = 0
     start, stop = share
     for i in range(start, stop):
+        # One layer or machine is that of all rows.
         layer = layers[i if len(layers) > 1 else 0]
         machine = hardware[i if len(hardware) > 1 else 0]
         row = rows[i]

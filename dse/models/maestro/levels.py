@@ -49,6 +49,7 @@ def fill_directives(table, params, tiles, parallel, fanout, layer, depthwise, ou
             partner = dim + 2
             size += tiles[partner] - 1
             stride, window = layer[5 + dim], layer[1 + partner]
+            # In whole strides: the inputs that so many outputs read, and by how many inputs a step moves.
             if stride != 1 and size >= window:
                 steps = quotient(size + stride - window, stride)
                 size = steps * min(stride, window) + max(window - stride, 0)
@@ -64,11 +65,13 @@ def fill_extents(table, params):
     for dim in range(6):
         size, offset, total = table[SIZE, dim], table[OFFSET, dim], table[STATIC, dim]
         steps = max(0, quotient(total - size, offset))
+        # What whole steps leave over, or a tile beyond the dim, is an edge.
         has_edge = steps * offset + size < total or size > total
         rest = total - (steps + 1) * offset
         if rest < 0:
             rest = total
         table[WHOLE, dim] = size
+        # A loop of one step brings nothing new.
         table[NEW, dim] = 0 if dim != parallel and total <= size else min(size, offset)
         table[EDGE, dim] = rest if has_edge else size
         table[EDGE_NEW, dim] = max(offset - (size - rest), 0)
@@ -83,6 +86,7 @@ def fill_extents(table, params):
             table[O_EDGE, dim] = edge
             table[O_EDGE_NEW, dim] = min(table[OFFSET, dim], edge)
     size, offset, total = table[SIZE, parallel], table[OFFSET, parallel], table[STATIC, parallel]
+    # More than one round over the fan-out: of the last round, those that still have something.
     if total > offset * (fanout - 1) + size:
         rounds = quotient(quotient(total - size, offset) + 1, fanout) - 1
         rest = total - (rounds + 1) * offset * fanout
@@ -124,6 +128,7 @@ def fill_states(table, params):
             if actual >= size and steps * offset + size < actual:
                 add_state(table, dim, LAST, 1, False, True, False)
         else:
+            # What the whole fan-out covers at once, neighbours overlapping.
             span = size + offset * (fanout - 1)
             steps = quotient(quotient(actual - size, offset) + 1, fanout) - 1
             stride = offset * fanout
@@ -146,6 +151,7 @@ def set_case(table, params, order, number):
     inside = 1
     count = 1
     params[CHANGING] = -1
+    # From the innermost loop out, as the digits of a number: the innermost changes with every case.
     for loop in range(5, -1, -1):
         dim = order[loop]
         states = table[STATES, dim]
@@ -158,4 +164,5 @@ def set_case(table, params, order, number):
         if dim == parallel:
             params[SPATIAL_EDGE] = table[IS_EDGE + index, dim]
             params[SPATIAL_PARTIAL] = table[PARTIAL, dim] >> index & 1
+    # As a signed 32-bit integer holds it.
     return (count + 2**31) % 2**32 - 2**31

@@ -43,9 +43,11 @@ def fetch(table, params, order, masks, tensor, first, part):
     """New elements of an input tensor for one sub-cluster (steps 4.1 and 4.2 of `reference`); -1 where
     MAESTRO exits."""
     changing, parallel = params[CHANGING], params[PARALLEL]
+    # The loop that has moved leaves the tensor in place.
     if changing >= 0 and not coupled(masks, tensor, order[changing]):
         return 0
     restarted = False
+    # A loop further in that goes through more than one tile has begun anew: nothing of the last tile is left.
     for loop in range(changing + 1, 6):
         dim = order[loop]
         if coupled(masks, tensor, dim) and table[UNROLLED + table[CURRENT, dim], dim] == 0:
@@ -58,6 +60,7 @@ def fetch(table, params, order, masks, tensor, first, part):
         index = table[CURRENT, dim]
         edge = table[IS_EDGE + index, dim] == 1
         moves = loop == changing and not restarted
+        # The very first case: all is new; at an edge sub-clusters beside the first have a rest or none.
         if changing < 0 and dim == parallel:
             if not edge:
                 volume *= table[WHOLE, dim]
@@ -66,6 +69,7 @@ def fetch(table, params, order, masks, tensor, first, part):
             else:
                 volume *= table[EDGE, dim] if part else table[WHOLE, dim]
         elif dim == parallel:
+            # Neighbours share the overlap of their tiles: beside the first only what is new to it is fetched.
             reused = loop > changing if table[POSITION + index, dim] == FIRST else moves
             if reused and not first:
                 volume *= table[EDGE_NEW, dim] if part else table[NEW, dim]
@@ -74,6 +78,7 @@ def fetch(table, params, order, masks, tensor, first, part):
         elif table[POSITION + index, dim] == FIRST:
             volume *= table[EDGE, dim] if edge else table[WHOLE, dim]
         elif moves:
+            # A step that brings nothing new: MAESTRO ends with an error there.
             if table[NEW, dim] == 0:
                 return -1
             volume *= table[NEW, dim]
@@ -88,6 +93,7 @@ def produce(table, params, masks, psums, first, part, reuse):
     volume = 1
     for dim in range(6):
         in_output = coupled(masks, OUTPUT, dim)
+        # Outputs do not depend on this dim; multiply-accumulates are of every dim.
         if not in_output and not psums:
             continue
         base = O_WHOLE if in_output else WHOLE
@@ -104,6 +110,7 @@ def produce(table, params, masks, psums, first, part, reuse):
             volume *= edge if is_edge else whole
         elif position == FIRST and is_edge and part:
             volume *= edge_new if in_output and params[UNITS] > 1 and reuse else edge
+        # One sub-cluster is left with the rest; the others have nothing, which counts as 1 in the product.
         elif position == LAST and params[UNITS] == 1:
             volume *= table[EDGE, dim] if first or part else 1
         elif position == LAST and part:
@@ -120,6 +127,7 @@ def beside_the_first(params):
     """How many sub-clusters beside the first work on a whole share, and how many on a part of one."""
     if params[SPATIAL_EDGE] == 0:
         return params[FANOUT] - 1, 0
+    # Of those at work at the edge the first is counted by itself, and a partial one is not a whole one.
     if params[UNITS] > 1:
         return max(params[UNITS] - params[SPATIAL_PARTIAL] - 1, 0), params[SPATIAL_PARTIAL]
     return 0, 0
@@ -154,6 +162,7 @@ def ingress(table, params, order, masks, tensor):
 def produce_all(table, params, masks, psums):
     """Outputs that leave the array (`psums` False) or its multiply-accumulates (True) (step 4.4 of
     `reference`)."""
+    # Where the spread dim is not of the outputs, sub-clusters add up to one output: it leaves once.
     spread = psums or coupled(masks, OUTPUT, params[PARALLEL])
     whole, partial = beside_the_first(params)
     volume = 0

@@ -69,6 +69,7 @@ def wraps(table, params, order, cases):
         for index in range(table[STATES, dim]):
             largest = max(largest, table[COUNT + index, dim])
         most *= largest
+    # The most that a case can occur: below this no count can wrap, and cases need not be looked at.
     if most < 2.0**31:
         return False
     for number in range(cases):  # noqa: SIM110 - numba compiles no generators
@@ -88,6 +89,7 @@ def run_inner(table, params, order, masks, hardware, figures):
     accepted = False
     for number in range(cases):
         count = set_case(table, params, order, number)
+        # MAESTRO sizes the buffers until a case has work, and again in each: the needs add up.
         calls += int(not accepted)
         psums = critical_psums(table, params, masks)
         if psums <= 0:
@@ -98,9 +100,11 @@ def run_inner(table, params, order, masks, hardware, figures):
         weights = ingress(table, params, order, masks, WEIGHT)
         if inputs < 0 or weights < 0:
             return ZERO_FETCH
+        # Rounded up.
         compute = (psums - 1) // lanes + 1
         into = noc_delay(inputs + weights, bandwidth, latency)
         out = noc_delay(egress, bandwidth, latency)
+        # In the first case nothing was loaded ahead, so loading and computing do not overlap.
         cycles += count * (compute + into if params[CHANGING] < 0 else max(compute, into, out))
     figures[0] = cycles
     figures[1] = calls
@@ -120,10 +124,12 @@ def inner_cycles(tables, params, orders, masks, hardware, partial, figures, runs
     for dim in range(6):
         edge = outer[IS_EDGE + outer[CURRENT, dim], dim] == 1
         if dim == params[0, PARALLEL]:
+            # Along the spread dim only a sub-cluster with a rest has an edge: the last, or the one alone.
             edge = state_edge == 1 and (units == 1 or (partial and state_partial == 1))
         inner[ACTUAL, dim] = outer[EDGE, dim] if edge else outer[WHOLE, dim]
         if inner[ACTUAL, dim] != outer[WHOLE, dim]:
             edges |= 1 << dim
+    # Many outer cases ask for the same sizes: each is run once.
     if runs[edges, 0] < 0:
         runs[edges, 0] = run_inner(inner, params[1], orders[1], masks, hardware, figures)
         runs[edges, 1], runs[edges, 2] = figures[0], figures[1]
@@ -178,6 +184,7 @@ def price_any(layer, hardware, row, tables, params, orders, runs, figures):
         weights = ingress(outer, params[0], orders[0], masks, WEIGHT)
         egress = produce_all(outer, params[0], masks, NO)
         psums = critical_psums(outer, params[0], masks)
+        # Without work, and once buffers are sized, MAESTRO does not come to fetch, and so does not end there.
         if (not accepted or psums > 0) and (inputs < 0 or weights < 0):
             return ZERO_FETCH
         if not accepted:
@@ -203,6 +210,7 @@ def price_any(layer, hardware, row, tables, params, orders, runs, figures):
         accepted = True
         into = noc_delay(inputs + weights, bandwidth, latency)
         out = noc_delay(egress, bandwidth, latency)
+        # The first case waits for its data; the others load ahead.
         step = compute + into if params[0, CHANGING] < 0 else max(compute, into, out)
         step = max(
             step, quotient(quotient(need_inputs, offchip), 2), quotient(quotient(need_outputs, offchip), 2)
@@ -215,6 +223,7 @@ def price_any(layer, hardware, row, tables, params, orders, runs, figures):
         return ZERO_RUNTIME
     figures[0] = cycles
     figures[1] = macs
+    # Twice, as buffers are double.
     tiles_in = tile_elements(inner, masks, INPUT) + tile_elements(inner, masks, WEIGHT)
     figures[2] = 2 * calls * tiles_in + 2 * tile_elements(inner, masks, OUTPUT)
     figures[3] = need_inputs + need_outputs
