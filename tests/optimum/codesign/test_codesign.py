@@ -21,7 +21,7 @@ from dse.core.widths import Widths
 from dse.domains.codesign.space import Box, HardwareSpace
 from dse.optimum import certify
 from dse.optimum.codesign import together
-from dse.optimum.codesign.branch import MachineBoxes
+from dse.optimum.codesign.branch import MachineBoxes, Open
 from dse.optimum.codesign.networks import network_objective
 from dse.optimum.codesign.proving import prover
 from dse.optimum.codesign.result import Codesign, result_of
@@ -106,6 +106,17 @@ def test_of_boxes_that_are_divided_whatever_is_proven_nothing_is_proven_but_late
         assert quick.status == other.status == "optimal"
         assert quick.best["value"] == pytest.approx(other.best["value"], rel=1e-10)
     assert max(quick.proofs, early.proofs) < late.proofs
+
+
+def test_halves_of_a_box_keep_the_bound_that_it_had_before_anything_was_proven_of_it() -> None:
+    """Else what the engine rules out by that bound would be left open, below everything."""
+    space = chips(num_pes=[4, 8], l1_size=[16, 32, 64, 128], l2_size=[256, 512, 1024, 2048])
+    with prover(1, False, lambda: None) as prove:
+        search = MachineBoxes(space, LAYERS[:1], network_objective("edp"), prove)
+        search.run()
+        (first, *_) = space.roots()
+        whole = Open(first, 0, bound=1.0)
+        assert [half.bound for half in search._parts(whole)] == [1.0, 1.0]
 
 
 def proven_at(second: float | None, layers: tuple[Layer, ...], space: HardwareSpace) -> Codesign:
