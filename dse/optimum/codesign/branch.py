@@ -343,6 +343,7 @@ class MachineBoxes:
         return Closed(one.box, self._bound_of(one), "")
 
     def _parts(self, one: Open) -> list[Open]:
-        bound = self._bound_of(one).corner.value
+        # What it had before it was proven, such as a roofline, holds of its halves too.
+        bound = max(one.bound, self._bound_of(one).corner.value)
         both = halves(self.structures[one.root], one.box)
         return [Open(half, one.root, bound, list(one.more)) for half in both]
