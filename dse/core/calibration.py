@@ -7,7 +7,7 @@ error = 0.042
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from dse.support.errors import InputError
@@ -24,12 +24,12 @@ def without_calibration(data: dict[str, Any], where: str) -> dict[str, Any]:
     return {name: value for name, value in data.items() if name != KEY}
 
 
-def say_calibration(files: Mapping[str, str | None]) -> None:
-    """Print how far off the fits of files were, by what they are of; not of those that do not say it."""
+def errors_said(files: Mapping[str, str | None]) -> Iterator[str]:
+    """How far off the fits of files were, by what they are of: a line of each file that says it."""
     for what, path in files.items():
         if path is not None and is_toml(path) and KEY in (data := read_toml(path, f"file {path!r}")):
             samples, error = _read(data[KEY], f"file {path!r}")
-            print(f"{what} fitted to {samples} samples: those left out of the fit are {error:.1%} off")
+            yield f"{what} fitted to {samples} samples: those left out of the fit are {error:.1%} off"
 
 
 def lines_of(samples: int, error: float) -> list[str]:

@@ -30,11 +30,10 @@ class Forest:
         self._model: Any = None
 
     def fit(self, features: FloatArray, targets: FloatArray, steps: int) -> None:
-        """Learn from data (n, width) and (n,); there are no hyperparameters to adapt in `steps`."""
-        self.update(features, targets)
+        """Nothing: there are no hyperparameters to adapt, and `update` learns all anew."""
 
     def update(self, features: FloatArray, targets: FloatArray) -> None:
-        """Learn from these data instead."""
+        """Learn from data (n, width) and (n,), instead of what was learned before."""
         self._model = RandomForestRegressor(
             TREES, max_features=FEATURES, random_state=self._seed, n_jobs=1
         ).fit(features, targets)

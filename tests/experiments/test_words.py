@@ -192,6 +192,14 @@ WORDS: dict[str, Callable[[], bool]] = {
         verdicts("learners/study.md", "neighbor: sampling") == {"not borne out"}
         and ": inconclusive." in said("learners/memory.md", "Sampling by neighbours takes")
     ),
+    "1.03 [1.01, 1.05] times as fast with int8, 0.95 [0.77, 1.16] with fp16": lambda: (
+        "| 1.03 [1.01, 1.05] |" in said("quantised/actorq.md", "| int8 | 18.1")
+        and "| 0.95 [0.77, 1.16] |" in said("quantised/actorq.md", "| fp16 | 19.7")
+    ),
+    "(`static` 72 % of dense's gain at a tenth of the weights, 51 % at a twentieth)": lambda: (
+        " 72 [67, 78] |" in said("sparse/mast_spread.md", "| static, tuned | 0.1 |")
+        and " 51 [37, 65] |" in said("sparse/mast_spread.md", "| static | 0.05 |")
+    ),
     '"No loss of reward" with neighbours is inconclusive': (
         lambda: verdicts("learners/study.md", "no loss of mean reward") == {"inconclusive"}
     ),

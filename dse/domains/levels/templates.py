@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from dse.core.chains import primes
 from dse.domains.levels.machine import Machine
 from dse.domains.levels.mapping import HierarchyMapping, LevelMapping, Loop
 from dse.domains.levels.space.constraints import Order
@@ -138,11 +139,8 @@ def _loops(factors: dict[str, int], dims: Sequence[str]) -> tuple[Loop, ...]:
 
 
 def _primes(number: int) -> Iterator[int]:
-    prime = 2
-    while number > 1:
-        if prime * prime > number:
-            prime = number
+    """The prime factors, ascending, each as often as it divides."""
+    for prime in primes(number):
         while number % prime == 0:
             yield prime
             number //= prime
-        prime += 1

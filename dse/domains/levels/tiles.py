@@ -9,7 +9,7 @@ from __future__ import annotations
 from dse.domains.levels.mapping import HierarchyMapping
 from dse.domains.levels.workload import Workload
 
-SPATIAL = 1
+SPATIAL_SLOT = 1
 """A level's temporal loops are slot 2 * its place, its spatial ones one more."""
 
 

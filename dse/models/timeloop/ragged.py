@@ -15,7 +15,7 @@ from itertools import product
 
 from dse.domains.levels.machine import RETURNED, Machine
 from dse.domains.levels.mapping import HierarchyMapping
-from dse.domains.levels.tiles import SPATIAL, lengths_of
+from dse.domains.levels.tiles import SPATIAL_SLOT, lengths_of
 from dse.domains.levels.workload import Axis, Tensor, Workload
 
 Words = tuple[int, int, int]
@@ -151,7 +151,7 @@ class RaggedNest:
         found = Counter({tuple(self.workload.sizes[dim] for dim in dims): 1})
         for slot in range(2 * child):
             level = slot // 2
-            spread, asked = slot % 2 == SPATIAL, level >= place
+            spread, asked = slot % 2 == SPATIAL_SLOT, level >= place
             shared = tensor is not None and self._shares(tensor, level)
 
             def every(dim: str, level: int = level, spread: bool = spread, shared: bool = shared) -> bool:
