@@ -56,6 +56,8 @@ class Domain(Protocol):
     """The figures that a space of hardware may choose; None where that is not known."""
     proof_seconds: float | None
     """How long `dse certify` proves if it is not told; None without a limit."""
+    proves_any_tiles: bool
+    """Whether proofs are over tiles of any size where nothing is said and they can be."""
     bench_hardware: tuple[str, ...]
     """The presets that `dse bench cost` prices designs on if it is not told."""
 

@@ -135,6 +135,7 @@ class NetworkDomain(ABC):
     case_figures: ClassVar[Mapping[str, str]] = {"cycles": "cycles", "energy_nj": "energy"}
     hardware_figures = None
     proof_seconds = None
+    proves_any_tiles = True
     bench_hardware: tuple[str, ...] = ()
 
     def hardware(self) -> list[dict[str, Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from dse.core.certificate import ProofInterrupted
 from dse.core.listed import Wanted
@@ -31,9 +31,15 @@ SECONDS_ANY = 60.0
 """How long a proof over tiles of any size takes at most, if nothing is said: some spaces are too large."""
 
 
-def over_any_tiles(make: Callable[[str], Asked]) -> Asked:
-    """What `make` gives of tiles of any size; of perfect factors where the others cannot be proven."""
+def over_any_tiles(make: Callable[[str], Asked], model: Any) -> Asked:
+    """What `make` gives of tiles of any size; of perfect factors where the others cannot be proven, or where
+    a cost model's kind of designs is proven over them unless it is told.
+    """
+    from dse.core.domains import domain_of
+
     try:
+        if not domain_of(model).proves_any_tiles:
+            return make(FACTORS)
         return make(ANY)
     except InputError:
         # What is wrong whatever the tiles is said by this.
@@ -68,7 +74,7 @@ def certify(
     if tiles is not None:
         asked = problem if tiles == problem.options["tiles"] else problem.with_changes(tiles=tiles)
     else:
-        asked = over_any_tiles(lambda kind: _provable(problem, kind))
+        asked = over_any_tiles(lambda kind: _provable(problem, kind), problem.model)
     if wanted:
         lister_for(asked)
     chosen = str(asked.options["tiles"])

@@ -170,7 +170,9 @@ def command(
     )
     narrow = several(objective) or chains or bool(formats)
     problems = (
-        asked(tiles=tiles or FACTORS) if tiles or narrow else over_any_tiles(lambda one: asked(tiles=one))
+        asked(tiles=tiles or FACTORS)
+        if tiles or narrow
+        else over_any_tiles(lambda one: asked(tiles=one), model)
     )
     # Where none is given: some spaces may be too large for a proof.
     given = time_limit

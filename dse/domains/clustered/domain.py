@@ -37,6 +37,7 @@ class Clustered:
     }
     hardware_figures = ClusteredFigures()
     proof_seconds = None
+    proves_any_tiles = True
     calibration_module = "dse.domains.clustered.calibration"
     bench_hardware = ("edge",)
 

@@ -42,6 +42,7 @@ class Levels:
     }
     hardware_figures = LevelsFigures()
     proof_seconds = 60.0
+    proves_any_tiles = False
     bench_hardware = ("gemmini", "eyeriss_like", "simba_like")
 
     def make_problem(

@@ -66,11 +66,11 @@ class LevelsFigures:
         return replace(hardware, name=name, levels=tuple(levels), **own), model
 
     def price(self, problem: Any, mappings: Sequence[Any]) -> Evaluations:
-        found: Evaluations = problem.price_rows(problem.space.layout.encode(list(mappings)))
+        found: Evaluations = problem.price_rows(problem.rows_of(list(mappings)))
         return found
 
     def needs(self, problem: Any, mapping: Any) -> Mapping[str, int]:
-        words, _ = problem.space.measure(problem.space.layout.encode([mapping]))
+        words, _ = problem.space.measure(problem.rows_of([mapping]))
         bits = problem.accelerator.stated is not None
         return {
             f"levels.{level.name}.size": -(-count // level.word_bits) if bits else count

@@ -2,18 +2,22 @@
 
 A row has, for each level from the outermost in: the temporal factor of every dim, the spatial factor of
 every dim, the order of the temporal loops (places of dims, the outermost loop first), and for every tensor
-whether the level keeps it (1) or not (0).
+whether the level keeps it (1) or not (0). Where tiles need not divide, behind all levels, it has how much the
+temporal loops of a level leave of every dim, and what its spatial ones leave of that, level by level.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dse.domains.levels.mapping import HierarchyMapping, LevelMapping, Loop
+from dse.domains.levels.tiles import counts_of, tiles_of
+from dse.support.arrays import BoolArray
 from dse.support.errors import InputError
 
 RowArray = NDArray[np.int32]
@@ -24,11 +28,15 @@ LARGEST_FACTOR = 2**31 - 1
 
 @dataclass(frozen=True)
 class Layout:
-    """Where what is in a row, for a workload's dims and tensors and a number of levels."""
+    """Where what is in a row, for a workload's dims and tensors and a number of levels.
+
+    The `sizes` of dims are told where tiles need not divide: rows then have their lengths.
+    """
 
     dims: tuple[str, ...]
     tensors: tuple[str, ...]
     levels: int
+    sizes: tuple[int, ...] = ()
 
     @property
     def width(self) -> int:
@@ -38,7 +46,26 @@ class Layout:
     @property
     def columns(self) -> int:
         """Columns of a row."""
-        return self.levels * self.width
+        return self.levels * (self.width + 2 * len(self.sizes))
+
+    @cached_property
+    def even(self) -> Layout:
+        """The layout of the same mappings without lengths: their columns come first here."""
+        return replace(self, sizes=())
+
+    def lengths(self, rows: RowArray) -> RowArray:
+        """How long tiles are, in rows (n, columns): (n, 2 * levels, dims)."""
+        return rows[:, self.levels * self.width :].reshape(len(rows), 2 * self.levels, len(self.sizes))
+
+    def are_ragged(self, rows: RowArray) -> BoolArray:
+        """Whether tiles of rows (n, columns) with lengths do not divide, or are no tiles of such loops."""
+        levels = rows[:, : self.levels * self.width].reshape(len(rows), self.levels, self.width)
+        dims, lengths = len(self.dims), self.lengths(rows).astype(np.int64)
+        counts = levels[:, :, : 2 * dims].reshape(lengths.shape)
+        above = np.empty_like(lengths)
+        above[:, 0], above[:, 1:] = self.sizes, lengths[:, :-1]
+        ragged: BoolArray = (counts * lengths != above).any(axis=(1, 2)) | (lengths[:, -1] != 1).any(axis=1)
+        return ragged
 
     def temporal(self, level: int) -> slice:
         """The columns of a level's temporal factors, in the order of `dims`."""
@@ -72,12 +99,20 @@ class Layout:
     def _row(self, mapping: HierarchyMapping) -> list[int]:
         if len(mapping.levels) != self.levels:
             raise InputError(f"the mapping has {len(mapping.levels)} levels, the machine {self.levels}")
-        if mapping.is_ragged:
-            raise InputError(
-                "the mapping says how long tiles are, as in K3:34; tiles that need not divide are priced in "
-                "lines of dse evaluate --cases only: leave lengths out"
-            )
-        return [value for level in mapping.levels for value in self._level(level)]
+        row = [value for level in mapping.levels for value in self._level(level)]
+        if not self.sizes:
+            if mapping.is_ragged:
+                raise InputError(
+                    "the mapping says how long tiles are, as in K3:34, and tiles have to divide here: leave "
+                    "lengths out, or say --tiles any"
+                )
+            return row
+        lengths = [tiles_of(mapping, dim, size) for dim, size in zip(self.dims, self.sizes, strict=True)]
+        return row + [
+            length if 0 < length <= LARGEST_FACTOR else 0
+            for slot in zip(*lengths, strict=True)
+            for length in slot
+        ]
 
     def _level(self, level: LevelMapping) -> list[int]:
         temporal, spatial = _factors(level.temporal), _factors(level.spatial)
@@ -92,8 +127,28 @@ class Layout:
         ]
 
     def decode(self, row: RowArray) -> HierarchyMapping:
-        """The mapping that a row stands for; loops that run once are left out."""
-        return HierarchyMapping(tuple(self._decode_level(row, level) for level in range(self.levels)))
+        """The mapping that a row stands for; loops that run once are left out.
+
+        Lengths are told of tiles that do not divide, or that are not what the loops inside go through.
+        """
+        mapping = HierarchyMapping(tuple(self._decode_level(row, level) for level in range(self.levels)))
+        if not self.sizes or not self.are_ragged(row[np.newaxis])[0]:
+            return mapping
+        tiles: list[tuple[list[Loop], list[Loop]]] = [([], []) for _ in mapping.levels]
+        lengths = self.lengths(row[np.newaxis])[0].T.tolist()
+        for dim, size, found in zip(self.dims, self.sizes, lengths, strict=True):
+            counts, inside = counts_of(mapping, dim), 1
+            for slot in reversed(range(len(found))):
+                above = found[slot - 1] if slot else size
+                if counts[slot] != 1:
+                    if found[slot] != inside or counts[slot] * found[slot] != above:
+                        tiles[slot // 2][slot % 2].append((dim, found[slot]))
+                    inside = counts[slot] * found[slot]
+        levels = [
+            replace(level, temporal_tiles=tuple(temporal), spatial_tiles=tuple(spatial))
+            for level, (temporal, spatial) in zip(mapping.levels, tiles, strict=True)
+        ]
+        return HierarchyMapping(tuple(levels))
 
     def _decode_level(self, row: RowArray, level: int) -> LevelMapping:
         temporal, spatial = row[self.temporal(level)].tolist(), row[self.spatial(level)].tolist()

@@ -10,6 +10,7 @@ from dse.core.layer import Layer
 from dse.core.names import dim_names, naming_line
 from dse.domains.levels.machine import Machine
 from dse.domains.levels.mapping import HierarchyMapping
+from dse.domains.levels.tiles import boxes_of
 from dse.domains.levels.workload import DIM_NAMES, Workload
 
 
@@ -35,11 +36,11 @@ def _levels(
     workload: Workload, machine: Machine, mapping: HierarchyMapping, names: Mapping[str, str]
 ) -> Iterator[str]:
     """A line a level that does anything, and a line a loop, whose dim has the name in `names`."""
-    boxes = _boxes(workload, mapping)
+    boxes = boxes_of(workload, mapping)
     indent = ""
     for place, (level, mapped) in enumerate(zip(machine.levels, mapping.levels, strict=True)):
         tiles = {
-            tensor.name: tensor.room(boxes[place])
+            tensor.name: tensor.room(boxes[2 * place])
             for tensor in workload.tensors
             if tensor.name in mapped.keep and tensor.name not in level.holds
         }
@@ -53,28 +54,18 @@ def _levels(
             yield f"{indent}{level.name} holds {beside[2:]}"
         elif mapped.temporal or mapped.spatial:
             yield f"{indent}{level.name}"
-        for dim, n in mapped.temporal:
-            yield f"{indent}for {names.get(dim, dim)} in {n}"
-            indent += "  "
-        for dim, n in mapped.spatial:
-            yield f"{indent}parallel {names.get(dim, dim)} in {n}"
-            indent += "  "
+        for slot, word, loops in ((1, "for", mapped.temporal), (2, "parallel", mapped.spatial)):
+            for dim, n in loops:
+                above, tile = (boxes[2 * place + inner][dim] for inner in (slot - 1, slot))
+                rest = above - (n - 1) * tile
+                short = f" tiles of {tile}, the last of {rest}" if 0 < rest < tile else ""
+                yield f"{indent}{word} {names.get(dim, dim)} in {n}{short}"
+                indent += "  "
         if mapped.spatial:
             wide = math.prod(n for _, n in mapped.spatial)
             below = machine.levels[place + 1].name if place + 1 < len(machine.levels) else "MAC"
             yield f"{indent}at {wide:,} of {level.fan_out:,} x {below}"
     yield f"{indent}MAC"
-
-
-def _boxes(workload: Workload, mapping: HierarchyMapping) -> list[dict[str, int]]:
-    """How long each level's tiles are along every dim."""
-    box = dict.fromkeys(workload.names, 1)
-    found: list[dict[str, int]] = []
-    for level in reversed(mapping.levels):
-        for dim, n in (*level.temporal, *level.spatial):
-            box[dim] *= n
-        found.insert(0, dict(box))
-    return found
 
 
 def machine_case(workload: Workload, machine: Machine, mapping: HierarchyMapping) -> dict[str, Any]:

@@ -47,7 +47,7 @@ from dse.domains.levels.templates import TEMPLATES, template
 from dse.domains.levels.uneven import straightened, with_nests
 from dse.domains.levels.workload import DIM_NAMES
 from dse.support.arrays import IntArray
-from dse.support.errors import InputError, shorten, unknown
+from dse.support.errors import InputError, shorten
 from dse.support.validation import keys
 
 AT_ONCE = 1024
@@ -58,7 +58,7 @@ AT_ONCE = 1024
 class MachineProblem(SharedMembers):
     """A layer x a machine of any number of levels x its mappings x an objective x a cost model.
 
-    `accelerator` is the machine, `tiles` are factors, and `fixed` holds constraints: see
+    `accelerator` is the machine, `tiles` are "factors" or "any", and `fixed` holds constraints: see
     `dse.domains.levels.space.constraints`. Of the words that its levels need, the `l2_size` of what is priced
     is those of the outermost level with a capacity; `l1_size` is those of the fullest of the others, in words
     of the largest of them. Members are as in `dse.core.problem.AnyProblem`.
@@ -82,8 +82,6 @@ class MachineProblem(SharedMembers):
     def __post_init__(self) -> None:
         if not isinstance(self.accelerator, Machine):
             raise InputError(f"cost model {self.cost_model!r} needs a machine of levels, as from a TOML file")
-        if self.tiles != "factors":
-            raise unknown("tiles", self.tiles, ("factors",))
         fixed = dict(self.fixed)
         nests = fixed.pop("nests", None)
         machine = self.accelerator.of_widths(self.layer.bits)
@@ -110,9 +108,9 @@ class MachineProblem(SharedMembers):
     def space(self) -> HierarchySpace:
         """The mappings to choose from, as vectors of genes, with figures of the machine that are open."""
         if self.parts.choices:
-            space: Any = OpenSpace(self.layer, self.accelerator, self.fixed, self.parts)
+            space: Any = OpenSpace(self.layer, self.accelerator, self.fixed, self.parts, self.tiles)
             return space
-        return HierarchySpace(self.layer, self.accelerator, self.fixed)
+        return HierarchySpace(self.layer, self.accelerator, self.fixed, self.tiles)
 
     @cached_property
     def model(self) -> LevelsCostModel:
@@ -150,8 +148,15 @@ class MachineProblem(SharedMembers):
 
     def evaluate(self, mappings: HierarchyMapping | HierarchyBatch) -> Evaluations:
         if isinstance(mappings, HierarchyMapping):
-            return self.price_rows(self.space.layout.encode([mappings]))
+            return self.price_rows(self.rows_of([mappings]))
         return self.price_rows(mappings.rows, mappings.choices)
+
+    def rows_of(self, mappings: Sequence[HierarchyMapping]) -> RowArray:
+        """Mappings as rows that can be priced, with lengths where one has tiles that need not divide."""
+        layout = self.space.layout
+        if any(mapping.is_ragged for mapping in mappings):
+            layout = replace(layout, sizes=tuple(self.space.workload.sizes.values()))
+        return layout.encode(mappings)
 
     def on_machine_of(self, genes: Sequence[int] | IntArray) -> MachineProblem:
         if not self.parts.choices:
@@ -166,7 +171,7 @@ class MachineProblem(SharedMembers):
         return ", ".join(f"{name} {named[FIGURE_PREFIX + name][0]:,}" for name in self.parts.figures)
 
     def explain(self, mapping: HierarchyMapping) -> str:
-        rows = self.space.layout.encode([mapping])
+        rows = self.rows_of([mapping])
         reason = Reason(int(self.price_rows(rows).reason[0]))
         words, wide = (figures[0].tolist() for figures in self.space.measure(rows))
         unit = self.accelerator.unit
@@ -198,7 +203,7 @@ class MachineProblem(SharedMembers):
         reason, detail = None if feasible else self.explain(mapping), self.detail(mapping)
         breakdown = None
         if detail:
-            _, wide = self.space.measure(self.space.layout.encode([mapping]))
+            _, wide = self.space.measure(self.rows_of([mapping]))
             macs, used = self.layer.macs, int(wide[0].prod())
             breakdown = LevelsBreakdown.of(machine, macs, detail, found["utilization"], used)
         return Evaluation(whole, feasible, reason, losses, breakdown, detail)
@@ -253,7 +258,7 @@ class MachineProblem(SharedMembers):
 
     def needs(self, mapping: HierarchyMapping) -> str:
         """The words that the levels have to hold, of those that there are, in words."""
-        words, _ = self.space.measure(self.space.layout.encode([mapping]))
+        words, _ = self.space.measure(self.rows_of([mapping]))
         held = [
             f"{level.name} {count:,}"
             for level, count in zip(self.accelerator.levels, words[0].tolist(), strict=True)

@@ -6,6 +6,8 @@ be shorter, and is what the loops inside go through then: `min(tile, rest)`.
 
 from __future__ import annotations
 
+from math import prod
+
 from dse.domains.levels.mapping import HierarchyMapping
 from dse.domains.levels.workload import Workload
 
@@ -41,9 +43,17 @@ def counts_of(mapping: HierarchyMapping, dim: str) -> list[int]:
     return [dict(kind).get(dim, 1) for level in mapping.levels for kind in (level.temporal, level.spatial)]
 
 
-def is_chain(counts: list[int], lengths: list[int], size: int) -> bool:
-    """Whether loops of these counts leave these lengths of a dim, and one index at the end."""
-    for count, length in zip(counts, lengths, strict=True):
+def tiles_of(mapping: HierarchyMapping, dim: str, size: int) -> list[int]:
+    """`lengths_of` a dim, or zeros where a mapping that says none has factors that do not multiply to it."""
+    lengths = lengths_of(mapping, dim, size)
+    if mapping.is_ragged or prod(counts_of(mapping, dim)) == size:
+        return lengths
+    return [0] * len(lengths)
+
+
+def is_chain(mapping: HierarchyMapping, dim: str, size: int) -> bool:
+    """Whether the loops over a dim leave tiles of one index at the end, and run as often as these need."""
+    for count, length in zip(counts_of(mapping, dim), tiles_of(mapping, dim, size), strict=True):
         if not 1 <= length <= size or count != -(-size // length):
             return False
         size = length
@@ -63,6 +73,7 @@ def has_ragged_tiles(workload: Workload, mapping: HierarchyMapping) -> bool:
 
 
 def boxes_of(workload: Workload, mapping: HierarchyMapping) -> list[dict[str, int]]:
-    """How long each level's tiles are along every dim, and those of its children: 2 * levels of them."""
+    """How long each level's tiles are along every dim, and those of its temporal loops; one index at last."""
     lengths = {dim: [size, *lengths_of(mapping, dim, size)] for dim, size in workload.dims}
-    return [{dim: slots[slot] for dim, slots in lengths.items()} for slot in range(2 * len(mapping.levels))]
+    slots = range(2 * len(mapping.levels) + 1)
+    return [{dim: found[slot] for dim, found in lengths.items()} for slot in slots]

@@ -98,25 +98,30 @@ def _is_straight(given: Sequence[LevelMapping], parts: int) -> bool:
 def _one_each(machine: Machine, parts: Sequence[int], given: Sequence[LevelMapping]) -> list[LevelMapping]:
     kept: list[str] = []
     loops: list[list[Loop]] = [[] for _ in parts]
+    tiles: list[list[Loop]] = [[] for _ in parts]
     for part in given:
         kept += part.keep
         if len(kept) > len(parts):
             return list(given)  # it keeps something twice, which its price says
         loops[len(kept) - 1] += part.temporal
+        tiles[len(kept) - 1] += part.temporal_tiles
     # Below the last tensor loops stand in the last part, above the fan-out.
     last = max(len(kept) - 1, 0)
     if last < len(parts) - 1:
-        loops[-1], loops[last] = loops[last] + loops[-1], []
+        for own in (loops, tiles):
+            own[-1], own[last] = own[last] + own[-1], []
     name = machine.levels[parts[0]].name
-    for own in loops:
-        if len(dict(own)) < len(own):
+    for here in loops:
+        if len(dict(here)) < len(here):
             raise InputError(f"{name}: two loops over the same dim stand between its tensors; make them one")
-    spatial = given[-1].spatial
+    end = len(parts) - 1
     return [
         LevelMapping(
             (kept[number],) if number < len(kept) else (),
             tuple(loops[number]),
-            spatial if number == len(parts) - 1 else (),
+            given[-1].spatial if number == end else (),
+            tuple(tiles[number]),
+            given[-1].spatial_tiles if number == end else (),
         )
         for number in range(len(parts))
     ]

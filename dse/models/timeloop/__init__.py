@@ -17,7 +17,7 @@ from dse.domains.levels.machine import Level, Machine
 from dse.domains.levels.mapping import HierarchyMapping, LevelMapping
 from dse.domains.levels.workload import Workload
 from dse.models.timeloop.faults import Fault, fault_text
-from dse.models.timeloop.tables import Columns, known_of
+from dse.models.timeloop.tables import Columns, axes_of, known_of
 from dse.support.arrays import BoolArray, FloatArray, IntArray
 from dse.support.jit import load_kernels, share_out
 
@@ -36,7 +36,7 @@ __all__ = [
     "prepared",
 ]
 
-KERNEL = "dse.models.timeloop.kernel"
+KERNEL, RAGGED_KERNEL = "dse.models.timeloop.kernel", "dse.models.timeloop.ragged_kernel"
 
 
 @dataclass(frozen=True)
@@ -64,29 +64,53 @@ class Priced:
         return np.equal(self.fault, 0)
 
 
-def layout_of(workload: Workload, machine: Machine) -> Layout:
-    """How mappings of `workload` onto `machine` are written as rows."""
-    return Layout(workload.names, workload.tensor_names, len(machine.levels))
+def layout_of(workload: Workload, machine: Machine, *, any_tiles: bool = False) -> Layout:
+    """How mappings of `workload` onto `machine` are written as rows, of `any_tiles` with their lengths."""
+    sizes = tuple(workload.sizes.values()) if any_tiles else ()
+    return Layout(workload.names, workload.tensor_names, len(machine.levels), sizes)
 
 
 def prepared(workload: Workload, machine: Machine) -> Callable[..., Priced]:
     """A function of the rows (n, columns) of mappings, which prices them.
 
     It takes `threads`, on which the figures do not depend, and `counts`, whether to return the counts too.
-    Raises InputError where the workload does not suit the machine.
+    Rows may have lengths of tiles. Raises InputError where the workload does not suit the machine.
     """
     known, kernel = known_of(workload, machine), load_kernels(KERNEL)
     levels, tensors = len(machine.levels), len(workload.tensors)
-    columns = layout_of(workload, machine).columns
+    layout = layout_of(workload, machine, any_tiles=True)
+    columns = layout.even.columns
 
     def price(rows: RowArray, threads: int = 1, counts: bool = False) -> Priced:
         n = len(rows)
+        if rows.shape == (n, layout.columns):
+            ragged = layout.are_ragged(rows)
+            if ragged.any():
+                return price_any(rows, ragged, threads, counts)
+            rows = np.ascontiguousarray(rows[:, :columns])
         if rows.shape != (n, columns) or rows.dtype != np.int32:
             raise ValueError(f"rows must be int32 of shape (n, {columns}), got {rows.dtype} {rows.shape}")
-        cycles, fault, where, need = np.empty((4, n), dtype=np.int64)
-        counted = np.zeros((n if counts else 0, levels, tensors, 3), dtype=np.int64)
-        priced = Columns(cycles, np.empty(n), fault, where, need, counted)
+        priced = empty(n, counts)
         share_out(lambda start, stop: kernel.price_rows(rows, (start, stop), known, priced), n, threads)
         return Priced(*priced)
+
+    def price_any(rows: RowArray, ragged: BoolArray, threads: int, counts: bool) -> Priced:
+        """Prices rows some of which are `ragged`, the others by their factors."""
+        axes, those, kernel = axes_of(workload), rows[ragged], load_kernels(RAGGED_KERNEL)
+        priced, found = empty(len(those), counts), empty(len(rows), counts)
+        share_out(
+            lambda start, stop: kernel.price_ragged(those, (start, stop), known, axes, priced),
+            len(those),
+            threads,
+        )
+        even = price(np.ascontiguousarray(rows[~ragged, :columns]), threads, counts)
+        for column, of_ragged, name in zip(found, priced, Columns._fields, strict=True):
+            column[ragged[: len(column)]], column[~ragged[: len(column)]] = of_ragged, getattr(even, name)
+        return Priced(*found)
+
+    def empty(n: int, counts: bool) -> Columns:
+        cycles, fault, where, need = np.empty((4, n), dtype=np.int64)
+        counted = np.zeros((n if counts else 0, levels, tensors, 3), dtype=np.int64)
+        return Columns(cycles, np.empty(n), fault, where, need, counted)
 
     return price

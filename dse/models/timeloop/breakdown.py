@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from dse.core.cost_model import Detail
 from dse.domains.levels.machine import Level, Machine
 from dse.domains.levels.mapping import HierarchyMapping
@@ -19,7 +17,7 @@ def break_down(workload: Workload, machine: Machine, mapping: HierarchyMapping) 
     costs = reference.evaluate(workload, machine, mapping)
     if isinstance(costs, reference.NotPriced):
         return None
-    steps = math.prod(n for level in mapping.levels for _, n in level.temporal)
+    steps = costs.steps
     tensors, leakage = {}, {}
     buffers: dict[str, dict[str, int]] = {}
     cycles = {COMPUTE: steps}
@@ -43,10 +41,7 @@ def break_down(workload: Workload, machine: Machine, mapping: HierarchyMapping) 
         energy_nj={name: pj * 1e-3 for name, pj in costs.level_pj.items() if tensors[name] or pj}
         | {MACS: costs.mac_pj * 1e-3},
         words={
-            level: {
-                kind: sum(getattr(one, kind) * one.instances * one.bits for one in kept.values())
-                for kind in ACCESSES
-            }
+            level: {kind: sum(one.words(kind) * one.bits for one in kept.values()) for kind in ACCESSES}
             for level, kept in costs.counts.items()
             if kept
         },
@@ -64,6 +59,6 @@ def _tensor(level: Level, counts: reference.Counts, rows: float) -> dict[str, fl
     return {
         "instances": counts.instances,
         "tile": counts.tile,
-        **{kind: getattr(counts, kind) * counts.instances for kind in ACCESSES},
+        **{kind: counts.words(kind) for kind in ACCESSES},
         "energy_nj": sum(reference.accesses_pj(level, counts, rows)) * 1e-3,
     }

@@ -13,6 +13,7 @@ from dse.domains.levels.formats import export_levels
 from dse.domains.levels.mapping import HierarchyMapping
 from dse.domains.levels.problem import MachineProblem
 from dse.domains.levels.space.batch import HierarchyBatch
+from dse.domains.levels.space.chains import FACTORS
 from dse.models.timeloop import reference
 from dse.support.errors import InputError, shorten
 
@@ -28,7 +29,7 @@ def others(problem: MachineProblem, designs: HierarchyBatch) -> dict[str, Other]
     mappings = [designs[place] for place in range(min(REFERENCE, len(designs)))]
     found = {"reference": Other(len(mappings), partial(_refer, problem, mappings))}
     given = os.environ.get(VARIABLE)
-    if given:
+    if given and problem.tiles == FACTORS:
         few = mappings[:PROGRAM]
         found["timeloop program"] = Other(len(few), partial(_run, os.path.abspath(given), problem, few))
     return found

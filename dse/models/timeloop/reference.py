@@ -13,7 +13,7 @@ from itertools import product
 
 from dse.domains.levels.machine import RETURNED, Level, Machine
 from dse.domains.levels.mapping import HierarchyMapping, LevelMapping
-from dse.domains.levels.tiles import boxes_of, counts_of, has_ragged_tiles, is_chain, lengths_of
+from dse.domains.levels.tiles import boxes_of, has_ragged_tiles, is_chain
 from dse.domains.levels.workload import Tensor, Workload
 from dse.models.timeloop.faults import Fault, fault_text, required
 from dse.models.timeloop.ragged import RaggedNest
@@ -52,9 +52,10 @@ class Counts:
 
 @dataclass(frozen=True)
 class Costs:
-    """What a mapping costs; `level_pj` by level's name, `counts` by level and tensor."""
+    """What a mapping costs; `level_pj` by level's name, `counts` by level and tensor, `steps` to compute."""
 
     cycles: int
+    steps: int
     energy_pj: float
     utilization: float
     macs: int
@@ -147,7 +148,8 @@ def evaluate(workload: Workload, machine: Machine, mapping: HierarchyMapping) ->
     }
     mac_pj = workload.macs * machine.mac_pj
     utilization = workload.macs / (machine.macs * cycles)
-    return Costs(cycles, sum(level_pj.values()) + mac_pj, utilization, workload.macs, level_pj, mac_pj, named)
+    energy = sum(level_pj.values()) + mac_pj
+    return Costs(cycles, compute_cycles, energy, utilization, workload.macs, level_pj, mac_pj, named)
 
 
 def together(machine: Machine, counts: Mapping[str, dict[str, Counts]], place: int) -> dict[str, Counts]:
@@ -165,7 +167,7 @@ def _misfit(workload: Workload, machine: Machine, mapping: HierarchyMapping) -> 
         if any(len(dict(loops)) < len(loops) for loops in (mapped.temporal, mapped.spatial)):
             return Fault.ORDER, place, 0
     for place, (dim, size) in enumerate(workload.dims):
-        if not is_chain(counts_of(mapping, dim), lengths_of(mapping, dim, size), size):
+        if not is_chain(mapping, dim, size):
             return Fault.FACTORS, place, 0
     for place, (level, mapped) in enumerate(zip(machine.levels, mapping.levels, strict=True)):
         kept = [name for part in _parts(machine, mapping, place) for name in part.keep]

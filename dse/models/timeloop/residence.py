@@ -89,11 +89,7 @@ class LevelsTiles:
         """See SharedTiles: computing, then of each level its reads, its writes, and both."""
         costs = reference.evaluate(problem.space.workload, problem.accelerator, mapping)
         assert isinstance(costs, reference.Costs)
-        steps = 1
-        for level in mapping.levels:
-            for _, count in level.temporal:
-                steps *= count
-        found = [float(steps)]
+        found = [float(costs.steps)]
         for level in problem.accelerator.levels:
             kept = costs.counts.get(level.name, {}).values()
             read = sum(one.reads * one.bits for one in kept)

@@ -92,6 +92,27 @@ def known_of(workload: Workload, machine: Machine) -> Known:
     )
 
 
+def axes_of(workload: Workload) -> IntArray:
+    """Of every axis, the dims that move it (axes, 2, 2), -1 for none, and by how many words a step.
+
+    InputError where tiles of the workload have to divide.
+    """
+    axes = [axis for tensor in workload.tensors for axis in tensor.axes]
+    several = any(
+        sum(map(bool, one.coefficients(dim))) > 1 for one in workload.tensors for dim in workload.names
+    )
+    if several or any(len(axis) > 2 for axis in axes):
+        raise InputError(
+            "layer: a dim moves several axes of one tensor, or an axis is moved by more than two dims: "
+            "its tiles have to divide"
+        )
+    found = np.full((len(axes) + 1, 2, 2), -1, dtype=np.int64)
+    for number, axis in enumerate(axes):
+        for place, (dim, factor) in enumerate(axis):
+            found[number, place] = workload.names.index(dim), factor
+    return found
+
+
 def _moves(workload: Workload, starts: list[int]) -> IntArray:
     """`Tables.moves`; `starts` are the numbers of each tensor's first axis, and how many axes there are."""
     found = {

@@ -150,8 +150,8 @@ def test_what_cannot_be_a_problem_is_said_in_a_line(chip: str) -> None:
         make_problem(LAYER, chip, "area", "timeloop")
     with pytest.raises(InputError, match="which says nothing of power; expected latency or energy"):
         make_problem(LAYER, chip, "energy * power", "timeloop")
-    with pytest.raises(InputError, match="unknown tiles 'any'"):
-        make_problem(LAYER, chip, "edp", "timeloop", tiles="any")
+    with pytest.raises(InputError, match="unknown tiles 'some'"):
+        make_problem(LAYER, chip, "edp", "timeloop", tiles="some")
     with pytest.raises(InputError, match="is a machine of levels, for a cost model of such machines"):
         make_problem(LAYER, chip, "edp", "loopnest")
     with pytest.raises(InputError, match="unknown machine 'chop'"):

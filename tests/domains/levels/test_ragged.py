@@ -8,17 +8,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dse import make_problem
 from dse.core.layer import Layer
 from dse.domains.levels.machine import TENSORS, Energy, Level, Machine
 from dse.domains.levels.mapping import HierarchyMapping, LevelMapping, read_mapping
+from dse.domains.levels.space.chains import lengths_of_any
 from dse.domains.levels.tiles import has_ragged_tiles, lengths_of
+from dse.domains.levels.uneven import with_nests
 from dse.domains.levels.workload import Workload, workload_of
-from dse.models.timeloop import reference
+from dse.models.timeloop import Fault, layout_of, prepared, reference
 from dse.models.timeloop.ragged import RaggedNest
 from dse.models.timeloop.walk_ragged import RaggedWalk
 from dse.support.errors import InputError
 from tests.conftest import Dse
 from tests.domains.levels.test_uneven import open_levels
+from workloads import load_layer
 
 LAYERS = [
     Layer("CONV", 3, 2, 7, 4, 3, 2),
@@ -152,7 +156,7 @@ def test_lengths_that_divide_cost_what_the_factors_cost() -> None:
     assert costs == reference.evaluate(workload, machine, plain)
 
 
-def test_cases_have_tiles_that_do_not_divide_and_problems_refuse_them(tmp_path: Path, dse: Dse) -> None:
+def test_cases_have_tiles_that_do_not_divide(tmp_path: Path, dse: Dse) -> None:
     def line(tile: int) -> str:
         mapping = [
             {"keep": ["W", "I", "O"], "temporal": [["N", 3, tile]], "spatial": []},
@@ -167,10 +171,96 @@ def test_cases_have_tiles_that_do_not_divide_and_problems_refuse_them(tmp_path: 
     assert (first["status"], first["cycles"]) == ("ok", 100)
     assert first["counts"]["Buffer"]["W"]["everywhere"] == [100, 100, 0]
     assert second["reason"] == "the factors of N must be at least 1 and multiply to 100"
-    given = ("--layer", "alexnet:fc8", "--accelerator", "edge", "--cost-model", "timeloop")
-    mapping = tmp_path / "mapping.txt"
-    mapping.write_text("L2[WIO] K3:400 - L1[WIO] K400:1 - L0[WIO] C4096")
-    assert (
-        "priced in lines of dse evaluate --cases only"
-        in dse("evaluate", *given, "--mapping", str(mapping)).err
-    )
+
+
+def test_the_kernel_prices_rows_with_lengths_as_the_reference_does() -> None:
+    rng, seen = np.random.default_rng(3), 0
+    for number in range(24):
+        workload, machine = workload_of(LAYERS[number % len(LAYERS)]), open_levels(rng)
+        machine = with_nests(machine, "uneven") if number % 3 == 2 else machine
+        machine = machine if number % 2 else machine.unlimited
+        mappings = [random_mapping(rng, workload, machine) for _ in range(4)]
+        layout = layout_of(workload, machine, any_tiles=True)
+        rows = layout.encode(mappings)
+        assert [layout.encode([layout.decode(row)])[0].tolist() for row in rows] == rows.tolist()
+        priced = prepared(workload, machine)(rows, counts=True)
+        for place, mapping in enumerate(mappings):
+            costs = reference.evaluate(workload, machine, mapping)
+            assert bool(priced.fault[place]) == isinstance(costs, reference.NotPriced), costs
+            if isinstance(costs, reference.NotPriced):
+                assert priced.fault[place] == costs.fault
+                if costs.fault == Fault.CAPACITY:
+                    assert (priced.where[place], priced.need[place]) == (costs.where, costs.need)
+                continue
+            seen += 1
+            assert priced.cycles[place] == costs.cycles
+            assert priced.energy_pj[place] == costs.energy_pj
+            for at, level in enumerate(machine.levels):
+                for tensor, one in costs.counts.get(level.name, {}).items():
+                    found = priced.counts[place, at, workload.tensor_names.index(tensor)].tolist()
+                    assert found == [one.reads, one.fills, one.updates]
+    assert seen > 30
+
+
+def test_rows_with_lengths_that_divide_are_priced_by_their_factors() -> None:
+    layer = load_layer("alexnet:conv3")
+    even = make_problem(layer, "simba_like", "edp", "timeloop")
+    wide = make_problem(layer, "simba_like", "edp", "timeloop", tiles="any")
+    genes = even.space.sample(np.random.default_rng(5), 64)
+    mappings = [even.space.decode(genes)[place] for place in range(64)]
+    vectors = wide.space.encode(mappings)
+    assert wide.price(vectors).loss.tolist() == even.price(genes).loss.tolist()
+    assert [wide.space.decode(vectors)[place] for place in range(64)] == mappings
+
+
+def test_a_space_of_any_tiles_has_vectors_mappings_and_moves_of_its_own() -> None:
+    problem = make_problem(load_layer("alexnet:conv1"), "eyeriss_like", "edp", "timeloop", tiles="any")
+    space, rng = problem.space, np.random.default_rng(2)
+    genes = space.sample(rng, 40)
+    batch = space.decode(genes)
+    assert space.layout.are_ragged(batch.rows).mean() > 0.9
+    assert space.fits(batch.rows).all()
+    assert (space.encode(batch) == space.canonical(genes)).all()
+    again = space.decode(space.encode([batch[place] for place in range(40)]))
+    assert [again[place] for place in range(40)] == [batch[place] for place in range(40)]
+    near = space.neighbour(rng, genes)
+    assert space.contains(near).all()
+    assert (near != space.canonical(genes)).any(axis=1).all()
+    here = space.canonical(genes[:1])[0]
+    for block in space.blocks:
+        found = block.neighbours(here)
+        assert len(np.unique(found, axis=0)) == len(found)
+        assert not (found == here).all(axis=1).any()
+        assert (space.canonical(found)[:, block.genes] == found[:, block.genes]).all()
+    first = space.decode(genes)[0]
+    costs = reference.evaluate(space.workload, problem.accelerator, first)
+    assert isinstance(costs, reference.Costs)
+    assert costs.cycles == problem.evaluate(first).cycles[0]
+    assert "the last of" in problem.nest(first)
+
+
+def test_lengths_of_any_tiles_are_all_or_those_that_waste_least() -> None:
+    assert lengths_of_any(7, (4,)) == (1, 2, 3, 4, 5, 6, 7)
+    found = lengths_of_any(100, (16,))
+    assert {100, 50, 34, 25, 48, 64, 32, 16} <= set(found)
+    assert 47 not in found
+    assert {one for one in range(1, 4097) if 4096 % one == 0} <= set(lengths_of_any(4096, (14, 12)))
+
+
+def test_a_search_finds_tiles_that_do_not_divide_and_writes_them_to_a_file(tmp_path: Path, dse: Dse) -> None:
+    given = ("--layer", "alexnet:conv3", "--accelerator", "gemmini", "--cost-model", "timeloop")
+    asked = ("--searcher", "genetic", "--budget", "300", "--tiles", "any", "--objective", "latency")
+    out = tmp_path / "found"
+    assert dse("search", *given, *asked, "--format", "json", "--out", str(out)).code == 0
+    mapping = next(out.rglob("mapping.json"))
+    assert ":" in json.dumps(json.loads(mapping.read_text()))
+    assert dse("evaluate", *given, "--mapping", str(mapping), "--json").json["status"] == "ok"
+    assert "tiles any" in dse("space", *given, "--tiles", "any").out
+    for kind in ("timeloop", "zigzag"):
+        said = dse(
+            "search", *given, *asked, "--start", str(mapping), "--format", kind, "--out", f"{out}-{kind}"
+        )
+        assert f"format {kind} has no words for tiles that do not divide" in said.err
+    refused = dse("search", *given, "--budget", "10", "--start", str(mapping))
+    assert refused.code == 2
+    assert refused.err.endswith("tiles have to divide here: leave lengths out, or say --tiles any\n")

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from dse.domains.levels.mapping import HierarchyMapping
+from dse.domains.levels.tiles import has_ragged_tiles
 from dse.domains.levels.uneven import straightened
 from dse.support import strict_json, strict_yaml
 from dse.support.errors import InputError, shorten, unknown, within
@@ -36,6 +37,8 @@ def export_levels(
         raise InputError(f"format {name} is of two levels; a mapping onto a machine has {', '.join(FORMATS)}")
     if problem.accelerator.even and name in EVEN_ONLY:
         raise InputError(f"format {name} has no words for uneven nests: leave out --nests uneven")
+    if name in EVEN_ONLY and has_ragged_tiles(problem.space.workload, mapping):
+        raise InputError(f"format {name} has no words for tiles that do not divide: leave out --tiles any")
     widths = problem.accelerator.widths
     if problem.accelerator.bits and name in ONE_WIDTH:
         raise InputError(f"format {name}, as it is written here, has words of one width, not {widths} bits")

@@ -1,22 +1,29 @@
-"""The ways to factor one dim over the levels of a machine: a chain of divisors, from the whole dim down to 1.
+"""The ways to factor one dim over the levels of a machine: a chain of lengths, from the whole dim down to 1.
 
 A dim's chain passes its slots from the outermost in: each is a level's temporal loop or, inside of it, the
-spatial one. What is left of the dim below a slot divides what was left above it. Whatever no chain can
-contain is pruned here: more than a fan-out, and tiles that would not fit by themselves.
+spatial one. What is left of the dim below a slot divides what was left above it, or, of tiles of any size, is
+no longer than that. Whatever no chain can contain is pruned here: more than a fan-out, and tiles that would
+not fit by themselves.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import combinations
+from math import isqrt, prod
 
-from dse.core.chains import divisors, listed
+from dse.core.chains import TILES, divisors, listed
 from dse.domains.levels.machine import Level, Machine
 from dse.domains.levels.workload import Workload
 from dse.support.errors import InputError
 
 TEMPORAL, SPATIAL = "temporal", "spatial"
+FACTORS, ANY = TILES
+EVERY_LENGTH = 64
+"""Up to which a dim's tiles may have every length."""
 
 
 @dataclass(frozen=True)
@@ -34,24 +41,23 @@ class Slot:
     fixed: int | None = None
 
     def takes(self, above: int, below: int) -> bool:
-        """Whether the loop may turn a length into another that divides it."""
-        factor = above // below
+        """Whether the loop may turn a length into another that is no longer."""
+        factor = -(-above // below)
         within = self.most is None or factor <= self.most
         return within and (self.cap is None or below <= self.cap) and self.fixed in (None, factor)
 
 
 @dataclass(frozen=True)
 class FactorChain:
-    """The chains of `dim`, whose size is `size`, through `slots`."""
+    """The chains of `dim`, whose size is `size`, through `slots`; `lengths` is what can be left of it,
+    ascending: its divisors, or where tiles may be of `any` size, `lengths_of_any` of it.
+    """
 
     dim: str
     size: int
     slots: tuple[Slot, ...]
-
-    @cached_property
-    def lengths(self) -> tuple[int, ...]:
-        """What can be left of the dim, ascending."""
-        return divisors(self.size)
+    lengths: tuple[int, ...]
+    any: bool = False
 
     @cached_property
     def choices(self) -> tuple[dict[int, tuple[int, ...]], ...]:
@@ -62,17 +68,22 @@ class FactorChain:
         found: list[dict[int, tuple[int, ...]]] = []
         open_below = {1}
         for slot in reversed(self.slots):
-            after = {
-                above: tuple(
-                    below
-                    for below in reversed(self.lengths)
-                    if below in open_below and above % below == 0 and slot.takes(above, below)
-                )
-                for above in self.lengths
-            }
+            after = {above: self._below(slot, above, open_below) for above in self.lengths}
             found.insert(0, {above: below for above, below in after.items() if below})
             open_below = set(found[0])
         return tuple(self._reachable(found))
+
+    def _below(self, slot: Slot, above: int, open_below: set[int]) -> tuple[int, ...]:
+        if not self.any:
+            return tuple(
+                below
+                for below in reversed(self.lengths)
+                if below in open_below and above % below == 0 and slot.takes(above, below)
+            )
+        # Many: the least that the loop may leave is found first.
+        least = -(-above // slot.most) if slot.most else 1
+        here = self.lengths[bisect_left(self.lengths, least) : bisect_right(self.lengths, above)]
+        return tuple(below for below in reversed(here) if below in open_below and slot.takes(above, below))
 
     def _reachable(self, choices: list[dict[int, tuple[int, ...]]]) -> list[dict[int, tuple[int, ...]]]:
         """The choices without lengths to which no chain leads from the whole dim."""
@@ -95,8 +106,10 @@ class FactorChain:
         return tuple(max(map(len, step.values()), default=1) for step in self.choices)
 
     def why_not(self, factors: tuple[int, ...], machine: Machine) -> str | None:
-        """Why the factors of the slots are no chain, in words; None if they are one."""
+        """Why the factors of the slots, or the lengths of their tiles, are no chain; None if they are one."""
         left = self.size
+        if self.any:
+            return self._no_lengths(factors, machine)
         for slot, factor, step in zip(self.slots, factors, self.choices, strict=True):
             below = left // factor if factor > 0 and left % factor == 0 else 0
             if below not in step.get(left, ()):
@@ -106,15 +119,49 @@ class FactorChain:
             left = below
         return None
 
+    def _no_lengths(self, lengths: tuple[int, ...], machine: Machine) -> str | None:
+        left = self.size
+        for slot, below, step in zip(self.slots, lengths, self.choices, strict=True):
+            if below not in step.get(left, ()):
+                name, known = machine.levels[slot.level].name, listed(step.get(left, ()))
+                return (
+                    f"{name}.{slot.kind}.{self.dim} leaves tiles of {below}; expected one of {known}, as "
+                    f"{left} is left of {self.dim}"
+                )
+            left = below
+        return None
+
 
 @lru_cache(maxsize=4096)
-def chain_of(dim: str, size: int, slots: tuple[Slot, ...]) -> FactorChain:
+def chain_of(dim: str, size: int, slots: tuple[Slot, ...], tiles: str = FACTORS) -> FactorChain:
     """The chains of a dim: one for all spaces that have it, as what it has worked out is kept with it."""
-    return FactorChain(dim, size, slots)
+    if tiles == FACTORS:
+        return FactorChain(dim, size, slots, divisors(size))
+    fan_outs = tuple(slot.most for slot in slots if slot.most)
+    return FactorChain(dim, size, slots, lengths_of_any(size, fan_outs), True)
+
+
+def lengths_of_any(size: int, fan_outs: tuple[int, ...]) -> tuple[int, ...]:
+    """The lengths of tiles of any size of a dim, ascending: all of a short one.
+
+    Of a longer one the least for each number of tiles, and the least of those that fill the fan-outs, or some
+    of them.
+    """
+    if size <= EVERY_LENGTH:
+        return tuple(range(1, size + 1))
+    units = {prod(some) for n in range(len(fan_outs) + 1) for some in combinations(fan_outs, n)}
+    found = {unit * length for unit in units if unit < size for length in _least(-(-size // unit))}
+    return tuple(sorted(length for length in found if length <= size))
+
+
+def _least(size: int) -> set[int]:
+    """The least lengths that make so many tiles or fewer, for each number of them."""
+    few = range(1, isqrt(size) + 2)
+    return {*few, *(-(-size // count) for count in few)}
 
 
 def factor_chains(
-    workload: Workload, machine: Machine, fixed: Mapping[tuple[int, str, str], int]
+    workload: Workload, machine: Machine, fixed: Mapping[tuple[int, str, str], int], tiles: str = FACTORS
 ) -> tuple[FactorChain, ...]:
     """The chains of every dim; `fixed` gives factors by level, kind and dim.
 
@@ -122,20 +169,21 @@ def factor_chains(
     """
     found = []
     for dim, size in workload.dims:
-        chain = chain_of(dim, size, tuple(_slots(workload, machine, dim, fixed)))
+        chain = chain_of(dim, size, tuple(_slots(workload, machine, dim, fixed, tiles)), tiles)
         if not chain.count:
             # Nothing fits, whatever the factors: the price of a mapping says so, level by level.
             loose = tuple(Slot(slot.level, slot.kind, slot.most, None, slot.fixed) for slot in chain.slots)
-            chain = chain_of(dim, size, loose)
+            chain = chain_of(dim, size, loose, tiles)
         if not chain.count:
             given = {key: factor for key, factor in fixed.items() if key[2] == dim}
             said = ", ".join(
                 f"{machine.levels[level].name}.{kind}.{dim} = {factor}"
                 for (level, kind, _), factor in given.items()
             )
+            divide = "divide it, to " if tiles == FACTORS else ""
             raise InputError(
-                f"fixed {said or dim}: no factors of {dim} = {size} are like this; they have to divide it, "
-                "to be no more than a fan-out, and to multiply to it"
+                f"fixed {said or dim}: no factors of {dim} = {size} are like this; they have to {divide}be "
+                f"no more than a fan-out, and to multiply to it{'' if divide else ', or a little more'}"
             )
         found.append(chain)
     return tuple(found)
@@ -148,12 +196,16 @@ def has_loops(level: Level, dim: str, *, outermost: bool) -> bool:
 
 
 def _slots(
-    workload: Workload, machine: Machine, dim: str, fixed: Mapping[tuple[int, str, str], int]
+    workload: Workload,
+    machine: Machine,
+    dim: str,
+    fixed: Mapping[tuple[int, str, str], int],
+    tiles: str,
 ) -> list[Slot]:
     slots: list[Slot] = []
     for place, level in enumerate(machine.levels):
         if place:
-            slots[-1] = _capped(slots[-1], _longest(workload, level, dim))
+            slots[-1] = _capped(slots[-1], _longest(workload, level, dim, tiles))
         if has_loops(level, dim, outermost=place == 0) or not place:
             slots.append(Slot(place, TEMPORAL, fixed=fixed.get((place, TEMPORAL, dim))))
         if level.fan_out > 1 and (level.spread is None or dim in level.spread):
@@ -171,7 +223,7 @@ def _capped(slot: Slot, cap: int | None) -> Slot:
     return Slot(slot.level, slot.kind, slot.most, min(caps, default=None), slot.fixed)
 
 
-def _longest(workload: Workload, level: Level, dim: str) -> int | None:
+def _longest(workload: Workload, level: Level, dim: str, tiles: str) -> int | None:
     """How long a tile may be along a dim, for what the level keeps in any case to fit; at least 1."""
     if level.capacity is None or not level.keeps:
         return None
@@ -179,8 +231,10 @@ def _longest(workload: Workload, level: Level, dim: str) -> int | None:
     kept = [
         tensor for tensor in workload.tensors if tensor.name in level.keeps and tensor.name not in level.holds
     ]
-    longest = 1
-    for length in divisors(workload.sizes[dim]):
-        if sum(tensor.room(box | {dim: length}) for tensor in kept) <= level.capacity:
-            longest = length
-    return longest
+    size, room = workload.sizes[dim], level.capacity
+    lengths = divisors(size) if tiles == FACTORS else range(1, size + 1)
+
+    def needs(length: int) -> int:
+        return sum(tensor.room(box | {dim: length}) for tensor in kept)
+
+    return lengths[max(0, bisect_right(lengths, room, key=needs) - 1)]

@@ -19,6 +19,7 @@ from dse.domains.levels.layout import Layout, RowArray
 from dse.domains.levels.machine import Machine
 from dse.domains.levels.mapping import HierarchyMapping
 from dse.domains.levels.space.batch import HierarchyBatch, Limits
+from dse.domains.levels.space.chains import FACTORS
 from dse.domains.levels.space.opened import FAN_OUT, NOTHING, SIZE, Opened
 from dse.domains.levels.space.space import ROUNDS, HierarchySpace
 from dse.domains.levels.workload import Workload
@@ -37,9 +38,9 @@ class OpenSpace(GeneVectors):
     machine: Machine
     fixed: MappingOf[str, Any] = field(default_factory=dict, hash=False)
     parts: Opened = NOTHING
+    tiles: str = FACTORS
 
     domain = "levels"
-    tiles = "factors"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "machine", self.machine.of_widths(self.layer.bits))
@@ -47,12 +48,12 @@ class OpenSpace(GeneVectors):
         _ = self.widest
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return OpenSpace, (self.layer, self.machine, dict(self.fixed), self.parts)
+        return OpenSpace, (self.layer, self.machine, dict(self.fixed), self.parts, self.tiles)
 
     @cached_property
     def widest(self) -> HierarchySpace:
         """The mappings onto the most capable machine, which are all that there are."""
-        return HierarchySpace(self.layer, self.parts.most_capable(self.machine), self.fixed)
+        return HierarchySpace(self.layer, self.parts.most_capable(self.machine), self.fixed, self.tiles)
 
     @property
     def workload(self) -> Workload:

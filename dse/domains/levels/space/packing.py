@@ -11,7 +11,7 @@ import numpy as np
 from dse.core.space import Gene, Kind
 from dse.domains.levels.layout import Layout, RowArray
 from dse.domains.levels.machine import Machine
-from dse.domains.levels.space.chains import FactorChain
+from dse.domains.levels.space.chains import SPATIAL, FactorChain
 from dse.domains.levels.space.layers import LevelChoices
 from dse.domains.levels.space.tables import SpaceTables, edge_tables, padded, prime_table, slot_columns
 from dse.support.arrays import IntArray
@@ -76,6 +76,11 @@ def pack(
         gene=np.array([gene for gene, _ in slots], dtype=np.int64),
         size=np.array([size for _, size in slots], dtype=np.int64),
         column=np.array([column for dim in columns for column in dim], dtype=np.int64),
+        position=np.array(
+            [2 * slot.level + (slot.kind == SPATIAL) for chain in chains for slot in chain.slots],
+            dtype=np.int64,
+        ),
+        tile_start=layout.even.columns if layout.sizes else 0,
         edge_start=start,
         edge_count=count,
         edges=edges,

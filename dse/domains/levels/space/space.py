@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 
+from dse.core.chains import TILES
 from dse.core.layer import Layer
 from dse.core.space import Block, Gene, GeneVectors
 from dse.domains.levels.layout import Layout, RowArray
 from dse.domains.levels.machine import Machine
 from dse.domains.levels.mapping import HierarchyMapping
 from dse.domains.levels.space.batch import UNLIMITED, HierarchyBatch, Limits
-from dse.domains.levels.space.chains import FactorChain, factor_chains
+from dse.domains.levels.space.chains import FACTORS, SPATIAL, FactorChain, factor_chains
 from dse.domains.levels.space.constraints import Constraints, read_constraints
 from dse.domains.levels.space.features import Features
 from dse.domains.levels.space.layers import LevelChoices, level_choices
@@ -28,7 +29,7 @@ from dse.domains.levels.space.tables import ShapeTables, shape_tables
 from dse.domains.levels.uneven import straightened
 from dse.domains.levels.workload import Workload, workload_of
 from dse.support.arrays import BoolArray, FloatArray, IntArray
-from dse.support.errors import InputError
+from dse.support.errors import InputError, unknown
 from dse.support.jit import load_kernels
 
 ROUNDS = 64
@@ -37,29 +38,32 @@ ROUNDS = 64
 
 @dataclass(frozen=True)
 class HierarchySpace(GeneVectors):
-    """The mappings of `layer` onto `machine`: factors that divide, orders, and what levels keep.
+    """The mappings of `layer` onto `machine`: loops with their tiles, orders, and what levels keep.
 
     A vector has a gene for every factor that has a choice (`DRAM.temporal.K`, `DRAM.spatial.K`), which picks
     among the factors that are left; for every level's order of loops (`DRAM.order`); and for every tensor
-    that a level may keep or not (`Buffer.keep.W`). `fixed` holds constraints: see `constraints`.
+    that a level may keep or not (`Buffer.keep.W`). `fixed` holds constraints: see `constraints`. Of `tiles`
+    "factors" a tile divides what it is cut from; of "any" the gene of a factor picks among lengths of tiles.
     """
 
     layer: Layer
     machine: Machine
     fixed: MappingOf[str, Any] = field(default_factory=dict, hash=False)
+    tiles: str = FACTORS
 
     domain = "levels"
-    tiles = "factors"
     parts = NOTHING
 
     def __post_init__(self) -> None:
+        if self.tiles not in TILES:
+            raise unknown("tiles", self.tiles, TILES)
         object.__setattr__(self, "fixed", dict(self.fixed))
         object.__setattr__(self, "machine", self.machine.of_widths(self.layer.bits))
         # Made now, so that what is wrong with the constraints is said now.
         _ = self.chains, self.levels
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return HierarchySpace, (self.layer, self.machine, dict(self.fixed))
+        return HierarchySpace, (self.layer, self.machine, dict(self.fixed), self.tiles)
 
     @cached_property
     def workload(self) -> Workload:
@@ -69,7 +73,8 @@ class HierarchySpace(GeneVectors):
     @cached_property
     def layout(self) -> Layout:
         """How mappings are written as rows."""
-        return Layout(self.workload.names, self.workload.tensor_names, len(self.machine.levels))
+        sizes = () if self.tiles == FACTORS else tuple(self.workload.sizes.values())
+        return Layout(self.workload.names, self.workload.tensor_names, len(self.machine.levels), sizes)
 
     @cached_property
     def constraints(self) -> Constraints:
@@ -79,7 +84,7 @@ class HierarchySpace(GeneVectors):
     @cached_property
     def chains(self) -> tuple[FactorChain, ...]:
         """The factors of every dim."""
-        return factor_chains(self.workload, self.machine, self.constraints.factors)
+        return factor_chains(self.workload, self.machine, self.constraints.factors, self.tiles)
 
     @cached_property
     def levels(self) -> tuple[LevelChoices, ...]:
@@ -203,6 +208,9 @@ class HierarchySpace(GeneVectors):
         for dim, chain in enumerate(self.chains):
             columns = self._packed.columns[dim]
             factors = tuple(int(row[column]) for column in columns)
+            if self.layout.sizes:
+                slots = self.layout.lengths(row[np.newaxis])[0, :, dim]
+                factors = tuple(int(slots[2 * slot.level + (slot.kind == SPATIAL)]) for slot in chain.slots)
             elsewhere = [
                 column
                 for level in range(self.layout.levels)

@@ -20,7 +20,9 @@ class SpaceTables(NamedTuple):
     """Slots are numbered through all dims, in the order of their chains; lengths of a dim by their place.
 
     `first_slot` (dims + 1); of a slot its `gene` (-1: it has no choice), the gene's `size`, its `column` in a
-    row; `edge_start`, `edge_count` (slots, lengths): where in `edges` the lengths stand that may be left of
+    row, and its `position` among all loops over a dim; lengths of tiles, if rows have them, begin at
+    `tile_start`, else 0;
+    `edge_start`, `edge_count` (slots, lengths): where in `edges` the lengths stand that may be left of
     a length, and in `edge_factors` by which factor. `lengths` and `primes` (dims, most), 0 where there are
     none; `whole` (dims), the place of the dim's size among its lengths. `template` is a row whose loops run
     once. `order_gene` (levels) and `order_start` say where in `orders` (n, dims) a level's are;
@@ -33,6 +35,8 @@ class SpaceTables(NamedTuple):
     gene: IntArray
     size: IntArray
     column: IntArray
+    position: IntArray
+    tile_start: int
     edge_start: IntArray
     edge_count: IntArray
     edges: IntArray
@@ -124,7 +128,7 @@ def edge_tables(chains: Sequence[FactorChain]) -> tuple[IntArray, IntArray, IntA
             for above, below in step.items():
                 start[slot, place[above]], count[slot, place[above]] = len(edges), len(below)
                 edges += [place[length] for length in below]
-                factors += [above // length for length in below]
+                factors += [-(-above // length) for length in below]
             slot += 1
     return start, count, np.array(edges or [0], dtype=np.int64), np.array(factors or [1], dtype=np.int32)
 

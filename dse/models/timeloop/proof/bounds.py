@@ -6,7 +6,7 @@ from math import prod
 
 from dse.core.objective import objective_named
 from dse.domains.levels.problem import MachineProblem
-from dse.domains.levels.space.chains import TEMPORAL
+from dse.domains.levels.space.chains import FACTORS, TEMPORAL
 from dse.support.errors import InputError
 
 GROUP = "loop orders with factors"
@@ -22,6 +22,11 @@ def refuse(problem: MachineProblem) -> None:
         raise InputError(
             f"under cost model 'timeloop' exponents that add up to at most {MAX_POWERS} can be certified, "
             f"got {degree:g} in {problem.objective!r}"
+        )
+    if problem.tiles != FACTORS:
+        raise InputError(
+            f"tiles {problem.tiles!r} of machines of levels cannot be certified; search them, or choose "
+            "tiles 'factors'"
         )
     if problem.parts.hardware:
         raise InputError("figures of a machine of levels that are open cannot be certified: leave them out")

@@ -55,13 +55,13 @@ def quick_bench(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("name", Levels.bench_hardware)
 def test_the_bench_prices_random_mappings_that_fit(name: str, dse: Dse) -> None:
     report = dse("bench", "cost", *TIMELOOP, "--accelerator", name, "--json").json
-    assert [row["threads"] for row in report["cost"]] == [1, 2]
+    assert [row["threads"] for row in report["cost"]] == [1, 2, 1, 2]
     for rows in report.values():
         assert {(row["model"], row["tiles"], row["accelerator"]) for row in rows} == {
-            ("timeloop", "factors", name)
+            ("timeloop", tiles, name) for tiles in ("factors", "any")
         }
     assert report["one_row"][0]["prepared_microseconds"] > 0
-    assert [row["name"] for row in report["baselines"]] == ["reference"]
+    assert [row["name"] for row in report["baselines"]] == ["reference"] * 2
 
 
 @pytest.mark.usefixtures("quick_bench")

@@ -5,7 +5,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from dse.support.compiling import inlined, kernel, subroutine_with_arrays
+from dse.domains.levels.space.kernels.loops import (
+    encode_factors,
+    factor_move,
+    picked,
+    tile_column,
+    write_factors,
+)
+from dse.support.compiling import kernel, subroutine_with_arrays
+
+__all__ = ["block_neighbours", "canonical", "decode", "encode_factors", "keep_inside", "random_neighbours"]
 
 FACTORS, ORDER, KEEP = range(3)
 """Kinds of blocks."""
@@ -35,30 +44,6 @@ def decode(genes, t, rows):
                     rows[i, column] = 1
 
 
-@inlined
-def write_factors(vector, dim, t, row):
-    """Write the factors of one dim into a row whose own are all 1."""
-    place = t.whole[dim]
-    for slot in range(t.first_slot[dim], t.first_slot[dim + 1]):
-        edge = picked(vector, slot, place, t)
-        row[t.column[slot]] = t.edge_factors[edge]
-        place = t.edges[edge]
-        if place == 0:
-            # Nothing is left of the dim.
-            break
-
-
-@inlined
-def picked(vector, slot, place, t):
-    """Which of the edges a vector takes at a slot, above which the length at `place` is left."""
-    count, choice = t.edge_count[slot, place], 0
-    if count > 1:
-        gene, size = t.gene[slot], t.size[slot]
-        # Where fewer factors are left than a gene has values, values next to each other share one.
-        choice = vector[gene] if count == size else vector[gene] * count // size
-    return t.edge_start[slot, place] + choice
-
-
 @kernel
 def canonical(genes, t, out):
     """Write the smallest vectors that stand for the same factors, orders and kept tensors."""
@@ -75,61 +60,6 @@ def canonical(genes, t, out):
                     # Rounded up, as `picked` rounds down: the smallest gene with this choice.
                     out[i, gene] = (choice * t.size[slot] + count - 1) // count
                 place = below
-
-
-@kernel
-def encode_factors(row, dim, t, vector):
-    """Write the smallest genes of one dim's factors in a row; False if they are no chain."""
-    place = t.whole[dim]
-    for slot in range(t.first_slot[dim], t.first_slot[dim + 1]):
-        factor, length, count = row[t.column[slot]], t.lengths[dim, place], t.edge_count[slot, place]
-        if factor < 1 or length % factor:
-            return False
-        start, found = t.edge_start[slot, place], -1
-        for choice in range(count):
-            if t.lengths[dim, t.edges[start + choice]] == length // factor:
-                found = choice
-                break
-        if found < 0:
-            return False
-        if t.gene[slot] >= 0:
-            vector[t.gene[slot]] = (found * t.size[slot] + count - 1) // count
-        place = t.edges[start + found]
-    return t.lengths[dim, place] == 1
-
-
-@subroutine_with_arrays
-def factor_move(row, dim, t, vector, wanted, scratch):
-    """How many moves a dim has, up to the one that is `wanted` (-1: all); that one is made in `vector`.
-
-    A move takes a prime factor from one slot to another. `row` is the vector's own, `vector` is canonical.
-    """
-    first, end = t.first_slot[dim], t.first_slot[dim + 1]
-    count = 0
-    for number in range(t.primes.shape[1]):
-        prime = t.primes[dim, number]
-        if prime == 0:
-            break
-        for source in range(first, end):
-            if row[t.column[source]] % prime:
-                continue
-            # The row is the caller's: what is changed here is undone before the next move, and on return.
-            row[t.column[source]] //= prime
-            for target in range(first, end):
-                if target != source:
-                    row[t.column[target]] *= prime
-                    # Some slots cannot have the factor: then genes are half written, and only in the copy.
-                    scratch[:] = vector
-                    possible = encode_factors(row, dim, t, scratch)
-                    row[t.column[target]] //= prime
-                    if possible:
-                        if count == wanted:
-                            vector[:] = scratch
-                            row[t.column[source]] *= prime
-                            return count + 1
-                        count += 1
-            row[t.column[source]] *= prime
-    return count
 
 
 @subroutine_with_arrays
@@ -243,7 +173,10 @@ def keep_inside(genes, before, t, changed):
             first, end = t.first_slot[dim], t.first_slot[dim + 1]
             place, length, inside = t.whole[dim], t.lengths[dim, t.whole[dim]], False
             for slot in range(first, end):
-                length //= before[i, t.column[slot]]
+                if t.tile_start:
+                    length = np.int64(before[i, tile_column(t, t.position[slot], dim)])
+                else:
+                    length //= before[i, t.column[slot]]
                 below = t.edges[picked(genes[i], slot, place, t)]
                 gene, count = t.gene[slot], t.edge_count[slot, place]
                 if inside and gene >= 0:

@@ -16,6 +16,8 @@ def measure(rows, s, words, wide):
     levels = len(s.holds)
     width = 3 * dims + tensors
     box = np.empty(dims, dtype=np.int64)
+    # Where tiles need not divide, rows have their lengths behind all levels.
+    said = rows.shape[1] > levels * width
     for i in range(len(rows)):
         box[:] = 1
         for level in range(levels - 1, -1, -1):
@@ -25,12 +27,24 @@ def measure(rows, s, words, wide):
                 across = np.int64(rows[i, base + dims + dim])
                 spread *= across
                 box[dim] *= rows[i, base + dim] * across
+                if said:
+                    box[dim] = tile_above(rows[i], s, level, dim)
             held = 0
             if s.holds[level]:
                 for tensor in range(tensors):
                     if rows[i, base + 3 * dims + tensor] and not s.beside[level, tensor]:
                         held += tile_words(box, s, tensor) * s.bits[tensor]
             words[level, i], wide[level, i] = held, spread
+
+
+@subroutine
+def tile_above(row, s, level, dim):
+    """How long a dim is above the loops of a level, of a row with lengths."""
+    dims, levels = len(s.sizes), len(s.holds)
+    if level == 0:
+        return s.sizes[dim]
+    first = levels * (3 * dims + len(s.first_axis) - 1)
+    return np.int64(row[first + (2 * level - 1) * dims + dim])
 
 
 @subroutine
@@ -62,6 +76,7 @@ def describe(rows, s, out):
     levels = len(s.holds)
     width = 3 * dims + tensors
     box = np.empty(dims, dtype=np.int64)
+    said = rows.shape[1] > levels * width
     for i in range(len(rows)):
         row = rows[i]
         box[:] = 1
@@ -75,6 +90,8 @@ def describe(rows, s, out):
             for dim in range(dims):
                 factor, across = row[base + dim], row[base + dims + dim]
                 box[dim] *= np.int64(factor) * across
+                if said:
+                    box[dim] = tile_above(row, s, level, dim)
                 out.lengths[i, level, dim] = log2_of(box[dim])
                 out.spread[i, level, dim] = log2_of(across)
                 total += log2_of(factor)
