@@ -84,10 +84,8 @@ class MachineProblem(SharedMembers):
             raise InputError(f"cost model {self.cost_model!r} needs a machine of levels, as from a TOML file")
         fixed = dict(self.fixed)
         nests = fixed.pop("nests", None)
-        machine = self.accelerator.of_widths(self.layer.bits)
-        if nests is not None:
-            machine = with_nests(self.accelerator, nests).of_widths(self.layer.bits)
-        object.__setattr__(self, "accelerator", machine)
+        machine = self.accelerator if nests is None else with_nests(self.accelerator, nests)
+        object.__setattr__(self, "accelerator", machine.of_widths(self.layer.bits))
         parts = read_opened(self.parts).of_machine(self.accelerator)
         object.__setattr__(self, "parts", parts)
         if self.area_budget is not None:
@@ -153,10 +151,9 @@ class MachineProblem(SharedMembers):
 
     def rows_of(self, mappings: Sequence[HierarchyMapping]) -> RowArray:
         """Mappings as rows that can be priced, with lengths where one has tiles that need not divide."""
-        layout = self.space.layout
-        if any(mapping.is_ragged for mapping in mappings):
-            layout = replace(layout, sizes=tuple(self.space.workload.sizes.values()))
-        return layout.encode(mappings)
+        layout, sizes = self.space.layout, tuple(self.space.workload.sizes.values())
+        ragged = any(mapping.is_ragged for mapping in mappings)
+        return (replace(layout, sizes=sizes) if ragged else layout).encode(mappings)
 
     def on_machine_of(self, genes: Sequence[int] | IntArray) -> MachineProblem:
         if not self.parts.choices:
@@ -327,8 +324,7 @@ class MachineProblem(SharedMembers):
         Where figures of the machine are open, `choices` (n, figures) say the hardware of each; without them
         it is the nearest to the accelerator.
         """
-        opened = bool(self.parts.choices)
-        costs: CostBatch = self._price_open(rows, choices) if opened else self._price_machine(rows)
+        costs = self._price_open(rows, choices) if self.parts.choices else self._price_machine(rows)
         words, wide = self.space.measure(rows)
         reasons = misfits(costs.reason, words, wide, self.space.limits(choices), self.use)
         held, capacities = words.T[self._limited].T, self._capacities(choices)

@@ -45,9 +45,8 @@ class Counts:
 
     def words(self, kind: str) -> int:
         """The reads, fills or updates of all instances."""
-        if self.everywhere is None:
-            return int(getattr(self, kind)) * self.instances
-        return self.everywhere[ACCESSES.index(kind)]
+        alike = int(getattr(self, kind)) * self.instances
+        return alike if self.everywhere is None else self.everywhere[ACCESSES.index(kind)]
 
 
 @dataclass(frozen=True)
@@ -146,10 +145,9 @@ def evaluate(workload: Workload, machine: Machine, mapping: HierarchyMapping) ->
         + level.leak_pj * cycles * (nest.used(place) if stored[place] else 1)
         for place, level in enumerate(machine.levels)
     }
-    mac_pj = workload.macs * machine.mac_pj
-    utilization = workload.macs / (machine.macs * cycles)
-    energy = sum(level_pj.values()) + mac_pj
-    return Costs(cycles, compute_cycles, energy, utilization, workload.macs, level_pj, mac_pj, named)
+    macs, mac_pj = workload.macs, workload.macs * machine.mac_pj
+    utilization, energy = macs / (machine.macs * cycles), sum(level_pj.values()) + mac_pj
+    return Costs(cycles, compute_cycles, energy, utilization, macs, level_pj, mac_pj, named)
 
 
 def together(machine: Machine, counts: Mapping[str, dict[str, Counts]], place: int) -> dict[str, Counts]:
