@@ -33,7 +33,7 @@ DISTANCES = (0.5, 1.0, 1.5, 2.0, 2.5)
 """The thresholds of the paper's Algorithm 1."""
 HEAD = (
     "campaign", "layer", "objective", "samples", "feasible", "points", "genes", "largest_r", "critical_r",
-    "pairs", "weak_pairs", "weak", "uncorrelated", "unrelated", "k_with_c",
+    "pairs", "weak_pairs", "weak", "uncorrelated", "unrelated", "k_with_c", "choices",
     *(f"agents_{distance:g}" for distance in DISTANCES),
 )  # fmt: skip
 
@@ -44,12 +44,13 @@ def row(campaign: str, layer: str, problem: Problem, samples: int) -> tuple[obje
     None where too few samples are feasible to correlate anything.
     """
     record = search(problem, "random", budget=samples).record
-    genes, losses = record.genes(), record.evaluations().loss
+    chosen = problem.space.sizes > 1
+    genes, losses = record.genes()[:, chosen], record.evaluations().loss
     points = best_points(genes, losses)
     if len(points) < LEAST:
         return None
     matrix = correlations(genes, losses)
-    names = tuple(gene.name for gene in problem.space.genes)
+    names = tuple(gene.name for gene, has in zip(problem.space.genes, chosen, strict=True) if has)
     found = depend(names, points, matrix, gene_tree(matrix), {}, THRESHOLD)
     sizes = np.abs(matrix[np.ix_(found.varied, found.varied)][np.triu_indices(found.varied.sum(), 1)])
     tree = gene_tree(matrix, "ward")
@@ -69,14 +70,15 @@ def row(campaign: str, layer: str, problem: Problem, samples: int) -> tuple[obje
         len(found.uncorrelated),
         len(found.unrelated),
         round(k_with_c(names, matrix), 3),
+        len(names),
         *(cut_at(tree, distance) for distance in DISTANCES),
     )
 
 
 def k_with_c(names: tuple[str, ...], matrix: FloatArray) -> float:
     """The strongest correlation of a tile of K with one of C, 0 where either is constant."""
-    places = [[names.index(f"{level}.tile.{dim}") for level in ("outer", "inner")] for dim in "KC"]
-    return float(np.abs(matrix[np.ix_(*places)]).max())
+    places = [[p for p, name in enumerate(names) if name.endswith(f".tile.{dim}")] for dim in "KC"]
+    return float(np.abs(matrix[np.ix_(*places)]).max(initial=0.0))
 
 
 def rows() -> Iterator[tuple[object, ...]]:

@@ -122,6 +122,19 @@ def loss_ratio(study: Study, one: str, other: str, samples: int, others: int | N
     return Contest(one, other, Interval(float(np.exp(np.mean(values))), *ends), seeds, problems)
 
 
+def over_best_known(study: Study, searcher: str, samples: int) -> Contest:
+    """A searcher's loss after so many samples over the lowest known: geometric mean of ratios of medians."""
+    runs = Runs(among(study, (searcher,)), RESAMPLES)
+    seeds, problems = _size(runs, searcher, searcher)
+    found = [(_log_medians(mine, samples), problem) for problem, mine, _ in runs.shared(searcher, searcher)]
+    least = [np.log(study.target(problem)[0]) for _, problem in found]
+    values = [logs[0] - best for (logs, _), best in zip(found, least, strict=True)]
+    draws = [logs[1] - best for (logs, _), best in zip(found, least, strict=True)]
+    ends = interval(np.exp(np.mean(draws, axis=0)), seeds, problems)
+    mean = float(np.exp(np.mean(values)))
+    return Contest(searcher, "", Interval(mean, *ends), seeds, problems)
+
+
 def steps_to(study: Study, one: str, other: str, samples: int) -> tuple[Contest, int]:
     """How many times as many samples as `samples` the other takes to be where one typically is after these.
 

@@ -9,24 +9,22 @@ ours. What becomes of it when both are tuned stands beside that. Some ten second
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import product
 
 from dse.analysis.study import Study, load_study
 from dse.report.formats import Section, markdown
+from dse.support.errors import InputError
 from experiments import RESULTS, keep, read_rows
 from experiments.intervals import Verdict, at_least, at_most, overall
 from experiments.paper.claims import NOTABLE, Claim, shown
-from experiments.paper.measures import Contest, above_one, among, loss_ratio, steps_to
-from experiments.paper.own_problem import LOWER, STEPS, of_network
+from experiments.paper.figure6 import carried, figure6
+from experiments.paper.lines import CONVERGED, NEAR, PAIRS, Line, judged, part, same, steps
+from experiments.paper.measures import above_one, loss_ratio, over_best_known
+from experiments.paper.own_problem import LOWER, STEPS
 from experiments.paper.parameters import alike_claim, dependence_claims, sooner_claim
 from experiments.paper.setting import DEPARTURES
 
 HERE = RESULTS / "paper"
-CONVERGED = 5_000
-"""Samples after which the paper's agents have converged."""
-NEAR = 1.05
-"""What is within this ratio of another figure counts as the same."""
 NETWORKS, OBJECTIVES = ("mobilenet_v2", "vgg16"), ("latency", "edp", "area")
 WORSE = {
     ("latency", "mobilenet_v2"): 6.22e-4 / 2.00e-4,
@@ -37,40 +35,29 @@ WORSE = {
 """Table III's figures of PPO over those of the random walker."""
 ENDS = {("edp", "mobilenet_v2"): 2.56, ("edp", "vgg16"): 8.0, ("latency", "vgg16"): 1 / 0.85}
 """How many times better marl's reward ends than PPO's: Figure 5."""
-PAIRS = (("ppo-plain", "marl"), ("ppo-plain", "marl-plain"), ("ppo", "marl"))
-"""A single agent and many: stock PPO against marl, nothing tuned, both tuned."""
+FEW = 500
+KINDS = {
+    "random": ("random", "walk"),
+    "surrogate": ("bayesian",),
+    "evolution": ("genetic", "gamma"),
+    "single-agent RL": ("ppo", "ppo-plain"),
+    "multi-agent RL": ("marl", "marl-plain"),
+    "multi-agent RL, clustered": ("marl-9", "marl-6", "marl-2"),
+}
+"""The kinds of search that Table I tells apart by words, and ours of each."""
 HEADS = ("claim", "paper", "stock PPO, marl", "nothing tuned", "verdict", "both tuned", "verdict", "departs")
 ALONE = ("claim", "paper", "here", "verdict", "departs")
-NOT_RUN = (
-    ("even 2 agents beat 1 (Figure 6)", "above 1"),
-    ("6 or 9 of 1, 2, 3, 6, 9, 10 agents are best (Figure 6)", "6 or 9"),
-    ("clustered is as good as an agent a parameter (Figure 6)", "1"),
-    ("groups of one network's layers carry over to another's", "they do"),
-)
-Found = tuple[str, Verdict] | None
 
 
-@dataclass(frozen=True)
-class Line:
-    """A claim, and what was found for each of PAIRS with its verdict: None where there are no such runs.
-
-    Where a claim is about no pair, there is one finding.
-    """
-
-    claim: str
-    paper: str
-    found: tuple[Found, ...]
-    departs: str
-
-    @property
-    def row(self) -> tuple[str, ...]:
-        """The line's cells; of pairs the verdict is that of the first two, if they agree."""
-        told = [found or ("-", "not tested") for found in self.found]
-        if len(told) == 1:
-            return self.claim, self.paper, *told[0], self.departs
-        near = {found[1] for found in self.found[:2] if found} or {"not tested"}
-        verdict = near.pop() if len(near) == 1 else "inconclusive"
-        return self.claim, self.paper, told[0][0], told[1][0], verdict, *told[2], self.departs
+def table1(study: Study) -> Section:
+    """Table I in figures: what each kind of search comes to with few samples and with many."""
+    rows = [
+        (kind, name, *(shown(over_best_known(study, name, samples).value) for samples in (FEW, study.budget)))
+        for kind, names in KINDS.items()
+        for name in names
+    ]
+    heads = ("kind", "searcher", f"{FEW} samples", f"{study.budget:,} samples")
+    return Section("Table I: sample efficiency and reach, as loss over the best known", heads, rows)
 
 
 def table3(study: Study) -> Iterator[Line]:
@@ -115,63 +102,39 @@ def other_networks(study: Study) -> Iterator[Line]:
         times = STEPS[network, "latency"]
         text, _ = steps(part(study, "latency", network), "ppo", "marl", times)
         found = (None, None, (text, "not tested"))
-        yield Line(f"times fewer steps, {network}, latency", f"{times:g}", found, "a b d g")
+        yield Line(f"times fewer steps, {network}, latency", f"{times:g}", found, "a b d f")
     end = loss_ratio(part(study, "latency", "resnet18"), "ppo", "marl", study.budget)
     found = (None, None, (shown(end.value), "not tested"))
     claim = "PPO's end over marl's, resnet18, latency"
-    yield Line(claim, f"up to {LOWER['resnet18']:g}", found, "a b d g")
+    yield Line(claim, f"up to {LOWER['resnet18']:g}", found, "a b d f")
 
 
 def agents(study: Study) -> Iterator[Line]:
-    """When many agents have converged, what fewer cost, and whether it is them that make the difference."""
+    """When many agents have converged, and whether it is them that make the difference."""
     for name, network in product(("marl", "marl-plain"), NETWORKS):
         end = loss_ratio(part(study, "latency", network), name, name, CONVERGED, study.budget).value
         claim = f"converged at 5,000: {name}'s latency over that at 20,000, {network}"
         yield Line(claim, "1", ((shown(end), at_most(NEAR, end)),), "b")
-    for name in ("marl-1", "marl-2", "marl-6", "marl-9"):
-        seconds = cpu_seconds(study, name) / cpu_seconds(study, "marl")
-        verdict: Verdict = "borne out" if seconds < 1 else "not borne out"
-        claim = f"fewer agents are cheaper: seconds of {name} over marl's"
-        yield Line(claim, "below 1", ((f"{seconds:.2f}", verdict),), "f")
     for network, objective in product(NETWORKS, OBJECTIVES):
         end = loss_ratio(part(study, objective, network), "marl-1", "marl", study.budget).value
         claim = f"it is the many agents: one with all else of marl over marl, {network}, {objective}"
         yield Line(claim, "above 1", ((shown(end), above_one(end)),), "b")
 
 
+def carried_over() -> Iterator[Line]:
+    """Whether groups carry over, where that has been run."""
+    try:
+        yield from carried(load_study(RESULTS / "paper-carried"))
+    except InputError:
+        yield Line(
+            "groups of one network's layers carry over to another's", "they do", (("-", "not tested"),), ""
+        )
+
+
 def of_parameters(claims: Sequence[Claim]) -> Iterator[Line]:
     """Figures 4 and 7, as verdicts.py judges them."""
     for claim in claims:
         yield Line(claim.claim, claim.paper, ((claim.why, claim.verdict),), "d")
-
-
-def part(study: Study, objective: str, network: str) -> Study:
-    """The study of one objective and one network."""
-    return of_network(among(study, study.searchers, objective), network)
-
-
-def judged(
-    here: Study, pairs: Sequence[tuple[str, str] | None], times: float | None, others: int | None = None
-) -> tuple[Found, ...]:
-    """Each pair's ratio of ends, with its verdict on being so much or, without `times`, above 1.
-
-    The other's end may be that after `others` samples.
-    """
-    found: list[Found] = []
-    for pair in pairs:
-        ratio = loss_ratio(here, *pair, here.budget, others).value if pair else None
-        verdict = above_one(ratio) if times is None else at_least(times, ratio)
-        found.append((shown(ratio), verdict) if pair else None)
-    return tuple(found)
-
-
-def steps(here: Study, single: str, many: str, times: float) -> tuple[str, Verdict]:
-    """The single agent's steps over those of many; not tested where it was cut off before it can be told."""
-    found, censored = steps_to(here, many, single, CONVERGED)
-    verdict = at_least(times, found.value)
-    if not censored:
-        return shown(found.value), verdict
-    return f"at least {shown(found.value)}", verdict if verdict == "borne out" else "not tested"
 
 
 def contests(study: Study, pair: tuple[str, str]) -> tuple[str, Verdict]:
@@ -184,28 +147,14 @@ def contests(study: Study, pair: tuple[str, str]) -> tuple[str, Verdict]:
     return f"{min(values):.2f} to {max(values):.2f}", overall([at_least(1 - NOTABLE, end) for end in ends])
 
 
-def same(found: Contest) -> Verdict:
-    """Whether two figures are the same, within NEAR."""
-    low, high = (found.value.low, found.value.high) if found.value else (0.0, float("inf"))
-    if low >= 1 / NEAR and high <= NEAR:
-        return "borne out"
-    return "not borne out" if low > NEAR or high < 1 / NEAR else "inconclusive"
-
-
-def cpu_seconds(study: Study, searcher: str) -> float:
-    """Of a run, without the cost model: the mean over runs."""
-    seconds = [cell.searcher_seconds for cell in study.summaries if cell.searcher == searcher]
-    return sum(seconds) / len(seconds)
-
-
-def page(parts: Mapping[str, Sequence[Line]]) -> list[str]:
+def page(first: str, parts: Mapping[str, Sequence[Line]]) -> list[str]:
     """What is written, part by part."""
     departures = "; ".join(f"**{letter}** {words}" for letter, words in DEPARTURES.items())
     sections = []
     for name, lines in parts.items():
         heads = ALONE if len(lines[0].found) == 1 else HEADS
         sections.append(markdown(Section(name, heads, [line.row for line in lines])))
-    return ["# Every number of the paper, and ours", INTRO, f"Departures: {departures}.", *sections]
+    return ["# Every number of the paper, and ours", INTRO, f"Departures: {departures}.", first, *sections]
 
 
 def main() -> None:
@@ -220,16 +169,21 @@ def main() -> None:
         "Other networks": other_networks(load_study(RESULTS / "paper-layers")),
         "Agents": agents(own),
         "Figures 4 and 7": of_parameters(parameters),
-        "Not run": (Line(*said, (("-", "not tested"),), "f") for said in NOT_RUN),
+        "Figure 6": [*figure6(own, load_study(RESULTS / "paper-figure6")), *carried_over()],
     }
-    keep(HERE / "numbers.md", "experiments.paper.numbers", *page({n: list(of) for n, of in parts.items()}))
+    keep(
+        HERE / "numbers.md",
+        "experiments.paper.numbers",
+        *page(markdown(table1(own)), {n: list(of) for n, of in parts.items()}),
+    )
 
 
 INTRO = """\
 20,000 samples, eight seeds, on the paper's own problem, with 95 % intervals over seeds. A claim about the
 single agent is judged by stock PPO, against marl and against marl without our tricks (`marl-plain`); where
 these disagree it is inconclusive. *Steps* are PPO's samples until it is where marl typically is after 5,000,
-over 5,000; "at least": it was cut off first, and where that is below the claim nothing is tested."""
+over 5,000; "at least": it was cut off first, and where that is below the claim nothing is tested. *Never*:
+a share of the runs that the interval cannot leave out had found nothing feasible by then."""
 
 
 if __name__ == "__main__":

@@ -104,8 +104,8 @@ def strong_pair_claim(lines: Lines) -> Claim:
 def thresholds_claim(lines: Lines) -> Claim:
     """That cutting the tree at 0.5 gives each parameter its own agent, and at 2.5 one agent all of them."""
     cuts = {_problem(line): [int(line[name]) for name in CUTS] for line in _most(lines)}
-    genes = max(found[0] for found in cuts.values())
-    as_said = sum(found[0] == genes and found[-1] == 1 for found in cuts.values())
+    genes = {_problem(line): int(line["choices"]) for line in _most(lines)}
+    as_said = sum(found[0] == genes[name] and found[-1] == 1 for name, found in cuts.items())
     return Claim(
         "Thresholds from 0.5 to 2.5 lead from an agent a parameter to a single agent",
         "below 0.5 every parameter is its own agent, above 2.5 one agent has all (Algorithm 1)",

@@ -50,8 +50,7 @@ DEPARTURES = {
     "c": "BO, GA and GAMMA are tuned, on other layers",
     "d": "which layers is not said",
     "e": "PPO had 20,000 samples, where the paper speaks of hundreds of thousands",
-    "f": "genes without a choice have agents too, so that fewer act than are asked for",
-    "g": "perfect factors, three seeds",
+    "f": "perfect factors, three seeds",
 }
 """How our setting departs from the paper's, by the letters that lines of numbers.md have."""
 CUT_OFF = "stock PPO stopped at 20,000 samples, not at the hundreds of thousands that it is said to take"

@@ -30,8 +30,9 @@ from experiments.paper.claims import (
     runs_of,
     samples_claim,
 )
+from experiments.paper.figure6 import with_both_ends
 from experiments.paper.measures import above_one, loss_ratio
-from experiments.paper.own_problem import claims_of, named, own_claims, plain
+from experiments.paper.own_problem import claims_of, named, own_claims, plain, two_agents_claim
 from experiments.paper.parameters import Lines, alike_claim, dependence_claims, sooner_claim
 from experiments.paper.setting import CUT_OFF, REMAIN, settled
 
@@ -44,6 +45,7 @@ CAMPAIGNS = {
     "own": "paper-table3-any",
     "factors": "paper-table3",
     "layers": "paper-layers",
+    "figure6": "paper-figure6",
     "loopnest": "table3-loopnest",
 }
 CAVEATS = (
@@ -68,6 +70,10 @@ def judge(studies: Mapping[str, Study], correlated: Lines = (), settling: Lines 
         if as_written is not None:
             untuned = own_claims(as_written, ", nothing tuned")
             claims += [settled(c, as_written, CUT_OFF) if "sooner" in c.claim else c for c in untuned]
+    if "figure6" in studies and "own" in studies:
+        whole = with_both_ends(studies["own"], studies["figure6"])
+        where = "the paper's Figure 6, on paper"
+        claims += [named(claim, where) for claim in (two_agents_claim(whole), agents_claim(whole))]
     if "factors" in studies:
         claims += own_claims(studies["factors"], ", perfect factors")
     if "layers" in studies:

@@ -46,6 +46,13 @@ WORDS: dict[str, Callable[[], bool]] = {
     "stock PPO by 1.71 in VGG16's latency and 1.39 in MobileNet-v2's EDP; else inconclusive": lambda: (
         cells_of("PPO is worse", 5) == ["inconclusive", "borne out", "borne out", "inconclusive"]
     ),
+    "Two agents are better than one; six or nine are best; fewer are cheaper: inconclusive": lambda: all(
+        set(cells_of(start, 4)) == {"inconclusive"}
+        for start in ("even 2 agents", "6 or 9 are best", "fewer agents are cheaper")
+    ),
+    "one agent's latency is 1.051 [0.983, 1.145] times two's": lambda: (
+        cells_of("even 2 agents beat 1: latency of marl-1 over marl-2's", 3) == ["1.051 [0.983, 1.145]"]
+    ),
     "Independence of most parameters, K with C, thresholds: not borne out": lambda: all(
         own_problem(kind, True) == ["not borne out"]
         for kind in ("Most parameters are independent", "K is strongly", "Thresholds from")

@@ -15,7 +15,7 @@ from dse.analysis.study import load_study
 from tests.analysis.report_cases import A, B, campaign, cell
 from tests.experiments.verdict_cases import Steps, study
 
-MODULES = ("measures", "claims", "numbers", "parameters", "verdicts")
+MODULES = ("measures", "claims", "figure6", "lines", "parameters", "verdicts")
 
 
 @pytest.fixture(scope="module")
@@ -87,13 +87,13 @@ def test_steps_are_a_lower_bound_where_the_single_agent_never_is_there(
     assert (times.value.value, censored) == (pytest.approx(math.sqrt(3.98 * 3.99), rel=1e-3), 0)
     times, censored = paper["measures"].steps_to(found, "marl", "slow", 100)
     assert (times.value.value, censored) == (pytest.approx(10.0), 1)
-    monkeypatch.setattr(paper["numbers"], "CONVERGED", 100)
-    told = [paper["numbers"].steps(found, "slow", "marl", times)[1] for times in (30, 9)]
+    monkeypatch.setattr(paper["lines"], "CONVERGED", 100)
+    told = [paper["lines"].steps(found, "slow", "marl", times)[1] for times in (30, 9)]
     assert told == ["not tested", "borne out"]
 
 
 def test_arms_that_disagree_leave_a_claim_inconclusive(paper: Any) -> None:
-    line = paper["numbers"].Line
+    line = paper["lines"].Line
     told = {"yes": ("2.00", "borne out"), "no": ("0.50", "not borne out")}
     verdicts = {
         arms: line("claim", "2", (*(told.get(arm) for arm in arms), told["no"]), "a").row[4]
@@ -177,7 +177,8 @@ def test_weak_pairs_k_with_c_and_the_thresholds_are_judged_on_every_problem(pape
     def line(layer: str, weak: int, k_with_c: float, *agents: int, samples: int = 20_000) -> dict[str, str]:
         cuts = dict(zip(paper["parameters"].CUTS, map(str, agents), strict=True))
         named = {"layer": layer, "objective": "edp", "samples": str(samples), "largest_r": "0.5"}
-        return named | cuts | {"pairs": "10", "weak_pairs": str(weak), "k_with_c": str(k_with_c)}
+        shares = {"pairs": "10", "weak_pairs": str(weak), "k_with_c": str(k_with_c), "choices": "17"}
+        return named | cuts | shares
 
     good = line("a:1", 9, 0.3, 17, 17, 4, 2, 1)
     few = line("a:1", 1, 0.0, 3, 2, 2, 2, 2, samples=1_000)
@@ -291,3 +292,25 @@ def test_a_seed_or_two_are_inconclusive(paper: Any, tmp_path: Path) -> None:
         told = settled(claim, own)
         assert (told.verdict, told.rows[0][-1]) == (verdict, verdict)
         assert told.why.startswith(words)
+
+
+def test_figure_6_tells_two_from_one_the_best_number_and_what_is_as_good(paper: Any, tmp_path: Path) -> None:
+    ends = {"marl-1": 4.0, "marl": 2.0}
+    grouped = {"marl-2": 2.0, "kc-rest": 5.0, "marl-3": 3.0, "marl-6": 1.0, "marl-9": 2.0, "marl-10": 2.1}
+    own = study(tmp_path / "own", {name: [(0, loss)] for name, loss in ends.items()})
+    six = study(tmp_path / "six", {name: [(0, loss)] for name, loss in (grouped | {"kc": 2.05}).items()})
+    told = {line.claim: line.row[2:4] for line in paper["figure6"].figure6(own, six)}
+    assert told["even 2 agents beat 1: latency of marl-1 over marl-2's"] == ("2.000", "borne out")
+    assert told["even 2 agents beat 1: latency of marl-1 over kc-rest's"] == ("0.800", "not borne out")
+    assert told["6 or 9 are best: latencies over marl-6's"][1] == "borne out"
+    assert told["6 or 9 are best: latencies over marl-9's"][1] == "inconclusive"
+    as_good = "clustered is as good as an agent a parameter: latency of {} over marl's".format
+    assert told[as_good("kc")] == ("1.025", "borne out")
+    assert told[as_good("marl-6")] == ("0.500", "not borne out")
+
+
+def test_loss_over_the_best_known_is_1_for_who_found_it(paper: Any, tmp_path: Path) -> None:
+    found = study(tmp_path, {"marl": [(0, 2.0)], "random": [(0, 9.0), (500, 6.0)]}, (A, B))
+    over = paper["measures"].over_best_known
+    assert over(found, "marl", 10).value.value == pytest.approx(1.0)
+    assert [over(found, "random", n).value.value for n in (10, 1000)] == pytest.approx([4.5, 3.0])

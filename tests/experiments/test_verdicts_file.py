@@ -125,5 +125,6 @@ def test_the_committed_table_of_correlations_is_of_both_numbers_of_samples() -> 
     assert min(problems.values()) > 800
     for line in lines:
         genes = 17 if line["campaign"].startswith("paper-table3") else 13
-        assert int(line["unrelated"]) <= int(line["uncorrelated"]) <= int(line["genes"]) <= genes
-        assert genes - 1 <= int(line["agents_0.5"]) <= genes
+        choices = int(line["choices"])
+        assert int(line["unrelated"]) <= int(line["uncorrelated"]) <= int(line["genes"]) <= choices <= genes
+        assert choices - 1 <= int(line["agents_0.5"]) <= choices

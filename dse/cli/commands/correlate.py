@@ -89,8 +89,9 @@ def command(
         raise unknown("linkage", linkage, LINKAGES)
     model = chosen_model(cost_model, constants)
     problem = problem_asked(layer, accelerator, objective, model, tiles=tiles, space=space, fix=fix)
-    genes = len(problem.space.genes)
-    dealt_to = [whole_number(number, "--agents", most=genes) for number in agents or AGENTS]
+    most = int((problem.space.sizes > 1).sum())
+    dealt_to = [whole_number(number, "--agents", most=most) for number in agents or ()]
+    dealt_to = dealt_to or [number for number in AGENTS if number <= most]
     chosen = parse_settings(settings or [])
     if out is not None:
         make_folder(out)
@@ -114,15 +115,20 @@ def _share(value: float, option: str) -> None:
 
 
 def _analyse(result: Result, top: float, threshold: float, agents: list[int], linkage: str) -> Dependence:
-    """The groups of genes that go together in the samples, and the tests of whether they do."""
+    """The groups of genes that go together in the samples, and the tests of whether they do.
+
+    Genes without a choice change nothing: they are left out, as `marl` leaves them out.
+    """
     from dse.analysis.dependence import depend
     from dse.search import gene_groups as groups
 
-    genes, losses = result.record.genes(), result.record.evaluations().loss
+    space = result.cell.problem.space
+    chosen = space.sizes > 1
+    genes, losses = result.record.genes()[:, chosen], result.record.evaluations().loss
     matrix = groups.correlations(genes, losses, top)
     tree = groups.gene_tree(matrix, linkage)
     return depend(
-        tuple(gene.name for gene in result.cell.problem.space.genes),
+        tuple(gene.name for gene, has in zip(space.genes, chosen, strict=True) if has),
         groups.best_points(genes, losses, top),
         matrix,
         tree,
