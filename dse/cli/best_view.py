@@ -103,11 +103,10 @@ def show_detail(console: Console, detail: Detail, *, tensors: bool = False) -> N
 
     Of a machine of levels with `tensors` also what each tensor does at each level.
     """
-    cycles, spent = detail.cycles, detail.energy_nj
-    if not detail.overlapping:
-        title, whole = "where the cycles go", sum(cycles.values())
-    else:
-        title, whole = "cycles of each by itself, all at the same time", max(cycles.values())
+    (cycles, whole), spent = detail.shares, detail.energy_nj
+    title = "where the cycles go"
+    if detail.overlapping:
+        title = "cycles of each by itself, all at the same time"
     # What limits the layer is another question: an optimum takes no more PEs than can be fed.
     _print_parts(console, f"{title}: most on {detail.bound}", "cycles", cycles, whole)
     _print_parts(console, "where the energy goes", "energy", spent, sum(spent.values()), energy)

@@ -20,11 +20,11 @@ class Detail:
     """What the figures of one design are made of, by name; what a model does not tell is empty.
 
     `energy_nj` (in nanojoule) adds up to the figure, and so do the `cycles`, unless they are `overlapping`:
-    then each runs by itself, all at the same time, and the most of them is the figure. `words` are those
-    moved, by store and kind; `buffers` are the words that the stores must hold, by tensor, double buffering
-    included; both count in the `unit`, which may be bits. `bound` says on what most cycles go. A model that
-    tells more has `tensors`: the same of each tensor at each store that keeps it; and `leakage_nj`: what
-    remains of a store's energy.
+    then each runs by itself, all at the same time, and the most of them is the figure, with those in which
+    all else `waits`, for some store. `words` are those moved, by store and kind; `buffers` are the words that
+    the stores must hold, by tensor, double buffering included; both count in the `unit`, which may be bits.
+    `bound` says on what most cycles go. A model that tells more has `tensors`: the same of each tensor at each
+    store that keeps it; and `leakage_nj`: what remains of a store's energy.
     """
 
     cycles: dict[str, int] = field(default_factory=dict)
@@ -36,12 +36,22 @@ class Detail:
     leakage_nj: dict[str, float] = field(default_factory=dict)
     overlapping: bool = False
     unit: str = "words"
+    waits: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def shares(self) -> tuple[dict[str, int], int]:
+        """The parts of the cycles, and what they are shares of."""
+        waits = {f"waiting for {name}": count for name, count in self.waits.items()}
+        beside = max(self.cycles.values()) if self.overlapping else sum(self.cycles.values())
+        return self.cycles | waits, beside + sum(self.waits.values())
 
     def to_dict(self) -> dict[str, Any]:
         """The parts as plain data; of a model that says nothing of tensors without them."""
         parts = {name: value for name, value in asdict(self).items() if name != "overlapping"}
         if self.unit == "words":
             del parts["unit"]
+        if not self.waits:
+            del parts["waits"]
         if not self.tensors:
             del parts["tensors"], parts["leakage_nj"]
         return parts

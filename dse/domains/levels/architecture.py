@@ -6,11 +6,11 @@ from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
 from dse.core.widths import Widths
+from dse.domains.levels.checks import MAX_LETTERS, OVERLAPPED
 from dse.domains.levels.energies import BY_TABLE, ERT, Energies
 from dse.domains.levels.machine import (
     EVEN,
     MAX_INSTANCES,
-    MAX_LETTERS,
     MAX_WORDS,
     TENSORS,
     Bandwidth,
@@ -66,6 +66,7 @@ class _LevelTable(Schema):
     update_pj: _Picojoules | None = None
     leak_pj: _Picojoules = 0.0
     holds: list[str] = field(default_factory=list)
+    buffering: str = OVERLAPPED
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,7 @@ class _MachineFile(Schema):
     word_bits: _Bits = 8
     bits: Any = None
     nests: str = EVEN
+    fill_and_drain: bool = False
 
 
 def read_machine(path: str) -> Machine:
@@ -103,7 +105,8 @@ def machine_from_dict(data: object, where: str) -> Machine:
         widths = Widths.read(file.bits, "bits")
         clock, bits = file.clock_ghz, file.word_bits
         made = Machine(file.name, levels, energies.mac_pj, file.first_fill, clock, bits, widths)
-        return with_nests(replace(made, sources=tuple(energies.sources)), file.nests)
+        made = replace(made, sources=tuple(energies.sources), fill_and_drain=file.fill_and_drain)
+        return with_nests(made, file.nests)
     except InputError as error:
         raise InputError(f"{where}: {error}") from None
 
@@ -150,6 +153,7 @@ def _level(table: _LevelTable, word_bits: int, where: str, energies: Energies, *
             cluster=table.cluster,
             word_bits=bits,
             holds=_names(table.holds, TENSORS, "tensor", f"{where}: holds"),
+            buffering=table.buffering,
         )
 
 

@@ -73,7 +73,7 @@ class LevelsFigures:
         words, _ = problem.space.measure(problem.rows_of([mapping]))
         bits = problem.accelerator.stated is not None
         return {
-            f"levels.{level.name}.size": -(-count // level.word_bits) if bits else count
+            f"levels.{level.name}.size": level.halves * (-(-count // level.word_bits) if bits else count)
             for level, count in zip(problem.accelerator.levels, words[0].tolist(), strict=True)
             if level.capacity is not None
         }

@@ -132,7 +132,7 @@ class LevelsBreakdown:
     @classmethod
     def of(cls, machine: Machine, macs: int, detail: Detail, share: float, used: int) -> LevelsBreakdown:
         """That of a mapping of so many MACs, with a `share` of all at work, `used` of them at once."""
-        capacities = {level.name: level.capacity for level in machine.levels}
+        capacities = {level.name: level.room for level in machine.levels}
         return cls(
             levels={
                 name: BufferUse.of(sum(tiles.values()), capacity)
@@ -191,7 +191,7 @@ class LevelsUse:
     @cached_property
     def rooms(self) -> tuple[int | None, ...]:
         """What mappings may use of each level, in its unit; None without end. Costs are those of it whole."""
-        rooms = [level.capacity for level in self.machine.levels]
+        rooms = [level.room for level in self.machine.levels]
         for place, limit in self._of_levels.items():
             rooms[place] = limit.of(rooms[place] or 0)
         return tuple(rooms)
@@ -221,7 +221,7 @@ class LevelsUse:
         """Which limit a mapping breaks, with its figure; nothing if it breaks none."""
         levels, unit = self.machine.levels, self.machine.unit
         for place, limit in self._of_levels.items():
-            level, size, room = levels[place], levels[place].capacity or 0, self.rooms[place] or 0
+            level, size, room = levels[place], levels[place].room or 0, self.rooms[place] or 0
             if words[place] > room:
                 use = words[place] / size if size else np.inf
                 return (

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from dse.core.widths import NO_WIDTHS, Widths
+from dse.domains.levels.checks import DOUBLE, OVERLAPPED, SINGLE, see_buffering, see_held, see_name
 from dse.support.errors import InputError, shorten, unknown
 from dse.support.validation import positive_number, whole_number
 
@@ -15,7 +16,6 @@ MAX_INSTANCES = 2**31 - 1
 MAX_WORDS = 2**60
 MAX_LEVELS = 64
 MAX_WORD_BITS = 2**16
-MAX_LETTERS = 100
 MAX_PJ = 1e30
 FIRST_FILLS = ("counted", "elided")
 RETURNED = "returned"
@@ -75,6 +75,7 @@ class Level:
 
     Of a level in parts, others are `part_of` the first: see `uneven`. What it `holds` is there before the
     layer begins, or stays when it ends: nothing fills or drains it, and `capacity` is what is left beside it.
+    Its `buffering` says how the next tile comes: see `checks`.
     """
 
     name: str
@@ -94,9 +95,10 @@ class Level:
     word_bits: int = field(default=8, compare=False)
     holds: Names = ()
     part_of: str = ""
+    buffering: str = OVERLAPPED
 
     def __post_init__(self) -> None:
-        _named(self.name, "level")
+        see_name(self.name, "level")
         what = f"level {self.name}"
         if self.capacity is not None:
             whole_number(self.capacity, f"{what}: capacity", least=0, most=MAX_WORDS)
@@ -131,8 +133,19 @@ class Level:
             **vars(self.energy),
             "leak_pj": self.leak_pj,
             "holds": list(self.holds) or None,
+            "buffering": None if self.buffering == OVERLAPPED else self.buffering,
         }
         return {key: value for key, value in entry.items() if value is not None}
+
+    @property
+    def halves(self) -> int:
+        """The tiles that it has room for at once."""
+        return 2 if self.buffering == DOUBLE else 1
+
+    @property
+    def room(self) -> int | None:
+        """What a tile may take of it; None without end."""
+        return None if self.capacity is None else self.capacity // self.halves
 
     @property
     def in_bits(self) -> Level:
@@ -154,11 +167,10 @@ class Machine:
     counted as fills (they are never read). `clock_ghz` turns cycles into seconds. `widths` are the bits of
     the tensors' words where the machine says them, and then `word_bits` those of tensors of which it says
     nothing; `mac_pj` is of operands of `word_bits`. Without widths every word is a word of each level's.
+    `fill_and_drain` says whether first tiles and last results take time in which nothing else goes on.
 
-    `sources` say what its energies were made of.
-
-    A machine `of_widths` has levels in bits instead of words, and `stated` is what it was made of. One whose
-    levels have parts was made of `even`.
+    `sources` say what its energies were made of. A machine `of_widths` has levels in bits instead of words,
+    and `stated` is what it was made of. One whose levels have parts was made of `even`.
     """
 
     name: str
@@ -168,12 +180,13 @@ class Machine:
     clock_ghz: float = 1.0
     word_bits: int = field(default=8, compare=False)
     widths: Widths = NO_WIDTHS
+    fill_and_drain: bool = False
     stated: Machine | None = field(default=None, compare=False, repr=False)
     sources: tuple[str, ...] = field(default=(), compare=False)
     even: Machine | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        _named(self.name, "machine")
+        see_name(self.name, "machine")
         if not self.levels:
             raise InputError(f"machine {self.name}: no levels; it needs at least one")
         if len(self.levels) > MAX_LEVELS:
@@ -184,7 +197,8 @@ class Machine:
                 raise InputError(f"machine {self.name}: level {name!r} is there twice")
         if self.first_fill not in (*FIRST_FILLS, RETURNED):
             raise unknown("first_fill", self.first_fill, FIRST_FILLS, f"machine {self.name}")
-        _see_held(self)
+        see_held(self)
+        see_buffering(self)
         not_negative(self.mac_pj, f"machine {self.name}: mac_pj")
         positive_number(self.clock_ghz, f"machine {self.name}: clock_ghz")
         whole_number(self.word_bits, f"machine {self.name}: word_bits", most=MAX_WORD_BITS)
@@ -203,6 +217,11 @@ class Machine:
         """The place of the level whose room and rates each has: its own, or that of the first part."""
         places = {level.name: place for place, level in enumerate(self.levels)}
         return tuple(places[level.part_of or level.name] for level in self.levels)
+
+    @property
+    def waits(self) -> bool:
+        """Whether transfers take time in which nothing else goes on."""
+        return self.fill_and_drain or any(level.buffering == SINGLE for level in self.levels)
 
     @cached_property
     def homes(self) -> dict[str, int]:
@@ -239,6 +258,8 @@ class Machine:
             "clock_ghz": said.clock_ghz,
             "levels": levels,
         }
+        if self.fill_and_drain:
+            found["fill_and_drain"] = True
         if not self.widths:
             return found
         for entry, level in zip(levels, said.levels, strict=True):
@@ -271,8 +292,9 @@ class Machine:
         return self.widths.filled(self.word_bits) if self.stated else None
 
     def room(self, level: int, words: int) -> int:
-        """What so many words of a level are in its unit."""
-        return self.levels[level].bits_of(words) if self.stated else words
+        """What tiles may take of a level of so many words, in its unit."""
+        one = self.levels[level]
+        return replace(one, capacity=one.bits_of(words) if self.stated else words).room or 0
 
     @property
     def unit(self) -> str:
@@ -307,28 +329,6 @@ class Machine:
     def called(self, given: str) -> str:
         """What a user named it by, such as a file, with its own name if that is another."""
         return given if self.name == given else f"{given} ({self.name})"
-
-
-def _see_held(machine: Machine) -> None:
-    """InputError where a tensor is held by two levels, or by one of several instances."""
-    held = [name for level in machine.levels for name in level.holds]
-    for place, level in enumerate(machine.levels):
-        for name in level.holds:
-            if held.count(name) > 1:
-                raise InputError(f"machine {machine.name}: {name} is held by two levels; name it in one")
-        if level.holds and machine.instances[place] > 1:
-            raise InputError(
-                f"machine {machine.name}: level {level.name} has {machine.instances[place]} instances; only "
-                "one that is there once can hold a tensor"
-            )
-
-
-def _named(name: object, what: str) -> None:
-    """InputError where a name is none that can be shown: names come from files of others."""
-    if not isinstance(name, str) or not name or not name.isprintable() or len(name) > MAX_LETTERS:
-        raise InputError(
-            f"{what}: name must be printable text of 1 to {MAX_LETTERS} letters, got {shorten(name)}"
-        )
 
 
 def not_negative(value: object, what: str) -> float:

@@ -8,6 +8,7 @@ from typing import Any
 
 from dse.core.layer import Layer
 from dse.core.names import dim_names, naming_line
+from dse.domains.levels.checks import OVERLAPPED
 from dse.domains.levels.machine import Machine
 from dse.domains.levels.mapping import HierarchyMapping
 from dse.domains.levels.tiles import boxes_of
@@ -47,7 +48,7 @@ def _levels(
         beside = f", beside {', '.join(level.holds)} whole" if level.holds else ""
         if tiles:
             held = " + ".join(f"{words:,} {tensor}" for tensor, words in tiles.items())
-            of = "" if level.capacity is None else f" of {level.capacity:,}"
+            of = "" if level.room is None else f" of {level.room:,}"
             total = f"{sum(tiles.values()):,}{of}"
             yield f"{indent}{level.part_of or level.name} holds {total} {machine.unit} = {held}{beside}"
         elif beside:
@@ -87,6 +88,7 @@ def machine_case(workload: Workload, machine: Machine, mapping: HierarchyMapping
             "macs": machine.macs,
             "mac_pj": machine.mac_pj,
             "first_fill": machine.first_fill,
+            **({"fill_and_drain": True} if machine.fill_and_drain else {}),
             "levels": [_level(machine, place) for place in range(len(machine.levels))],
         },
         "mapping": mapping.to_list(),
@@ -110,5 +112,6 @@ def _level(machine: Machine, place: int) -> dict[str, Any]:
         "reduction": level.reduction,
         "holds": list(level.holds) or None,
         "part_of": level.part_of or None,
+        "buffering": None if level.buffering == OVERLAPPED else level.buffering,
     }
     return {key: value for key, value in entry.items() if value is not None}

@@ -176,8 +176,8 @@ class MachineProblem(SharedMembers):
             return self.use.why(words, wide)
         for place, level in enumerate(self.accelerator.levels):
             least = int(self.space.least_spread[place])
-            if reason is Reason.LEVEL_TOO_SMALL and words[place] > (level.capacity or words[place]):
-                return f"{level.name} needs {words[place]} of {level.capacity} {unit}"
+            if reason is Reason.LEVEL_TOO_SMALL and words[place] > (level.room or words[place]):
+                return f"{level.name} needs {words[place]} of {level.room} {unit}"
             if reason is Reason.TOO_WIDE and wide[place] > level.fan_out:
                 return f"{level.name} spreads over {wide[place]} of {level.fan_out} instances"
             if reason is Reason.TOO_NARROW and wide[place] < least:

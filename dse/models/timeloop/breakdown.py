@@ -7,6 +7,7 @@ from dse.domains.levels.machine import Level, Machine
 from dse.domains.levels.mapping import HierarchyMapping
 from dse.domains.levels.workload import Workload
 from dse.models.timeloop import reference
+from dse.models.timeloop.latency import latency_of, level_cycles, together
 
 COMPUTE, MACS = "compute", "MACs"
 ACCESSES = ("reads", "fills", "updates")
@@ -20,13 +21,15 @@ def break_down(workload: Workload, machine: Machine, mapping: HierarchyMapping) 
     steps = costs.steps
     tensors, leakage = {}, {}
     buffers: dict[str, dict[str, int]] = {}
-    cycles = {COMPUTE: steps}
+    cycles, latency = {COMPUTE: steps}, latency_of(workload, machine, costs.counts, steps)
     for place, (level, instances) in enumerate(zip(machine.levels, machine.instances, strict=True)):
         kept = costs.counts.get(level.name, {})
-        stored = reference.together(machine, costs.counts, place)
+        stored = together(machine, costs.counts, place)
         if stored:
             buffers[level.name] = {name: counts.tile * counts.bits for name, counts in stored.items()}
-        took = reference.level_cycles(level, stored, steps, hidden=True)
+        took = level_cycles(level, stored, steps, hidden=True)
+        if machine.waits:
+            took = math.ceil(latency.least[level.name])
         if took:
             cycles[level.name] = int(took)
         tensors[level.name] = {
@@ -46,11 +49,12 @@ def break_down(workload: Workload, machine: Machine, mapping: HierarchyMapping) 
             if kept
         },
         buffers=buffers,
-        bound=max(cycles, key=lambda name: cycles[name]),
+        bound=max(cycles, key=lambda name: max(cycles[name], latency.waits.get(name, 0.0))),
         tensors={level: kept for level, kept in tensors.items() if kept},
         leakage_nj=leakage,
         overlapping=True,
         unit=machine.unit,
+        waits={name: math.ceil(took) for name, took in latency.waits.items() if took},
     )
 
 

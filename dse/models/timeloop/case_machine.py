@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from dse.domains.levels.machine import FIRST_FILLS, RETURNED, Bandwidth, Energy, Level, Machine
@@ -20,11 +21,13 @@ FLAGS = ("multicast", "reduction")
 def read_hardware(data: object, where: str) -> dict[str, Any]:
     """The entry, once its keys and the types of its values are found to be right; values may be any."""
     entry = table(data, where)
-    keys(entry, where, required=("macs", "mac_pj", "levels"), optional=("name", "first_fill"))
+    optional = ("name", "first_fill", "fill_and_drain")
+    keys(entry, where, required=("macs", "mac_pj", "levels"), optional=optional)
     integer(entry["macs"], f"{where}.macs")
     _number(entry["mac_pj"], f"{where}.mac_pj")
     if entry.get("first_fill", FIRST_FILLS[0]) not in (*FIRST_FILLS, RETURNED):
         raise unknown("first_fill", entry["first_fill"], FIRST_FILLS, where)
+    _flag(entry, "fill_and_drain", where)
     if not isinstance(entry.get("name", ""), str):
         raise InputError(f"{where}.name must be text, got {shorten(entry['name'])}")
     if not isinstance(entry["levels"], list):
@@ -36,9 +39,9 @@ def read_hardware(data: object, where: str) -> dict[str, Any]:
 
 def _check_level(data: object, where: str) -> None:
     level = table(data, where)
-    optional = (*WORDS, *COUNTS, *NUMBERS, *FLAGS, "holds", "part_of")
+    optional = (*WORDS, *COUNTS, *NUMBERS, *FLAGS, "holds", "part_of", "buffering")
     keys(level, where, required=("name", "instances"), optional=optional)
-    for key in ("name", "part_of"):
+    for key in ("name", "part_of", "buffering"):
         if not isinstance(level.get(key, ""), str):
             raise InputError(f"{where}.{key} must be text, got {shorten(level[key])}")
     integer(level["instances"], f"{where}.instances")
@@ -55,8 +58,12 @@ def _check_level(data: object, where: str) -> None:
     if not isinstance(held, list) or not all(isinstance(name, str) for name in held):
         raise InputError(f"{where}.holds must be a list of tensors, got {shorten(held)}")
     for key in FLAGS:
-        if not isinstance(level.get(key, True), bool):
-            raise InputError(f"{where}.{key} must be true or false, got {shorten(level[key])}")
+        _flag(level, key, where)
+
+
+def _flag(entry: Mapping[str, Any], key: str, where: str) -> None:
+    if not isinstance(entry.get(key, True), bool):
+        raise InputError(f"{where}.{key} must be true or false, got {shorten(entry[key])}")
 
 
 def _number(value: object, what: str) -> None:
@@ -78,7 +85,8 @@ def build_machine(entry: dict[str, Any]) -> Machine:
     )
     _see_parts(levels)
     first_fill = entry.get("first_fill", FIRST_FILLS[0])
-    return Machine(entry.get("name", "") or "machine", built, entry["mac_pj"], first_fill)
+    named, fills = entry.get("name", "") or "machine", entry.get("fill_and_drain", False)
+    return Machine(named, built, entry["mac_pj"], first_fill, fill_and_drain=fills)
 
 
 def _see_parts(levels: list[dict[str, Any]]) -> None:

@@ -43,7 +43,7 @@ def fault_text(fault: Fault, where: int, need: int, workload: Workload, machine:
         return f"{name}: {_list(level.spread or ())} may be spread below it, and no other dim"
     if fault == Fault.FAN_OUT:
         return f"{name}: spreads over {need} of {level.fan_out} instances below it"
-    return f"{name}: needs {need} of {level.capacity} {unit}"
+    return f"{name}: needs {need} of {level.room} {unit}"
 
 
 def required(workload: Workload, machine: Machine, place: int) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dse.models.timeloop.nest import make_work, read_nest
+from dse.models.timeloop.waits import waiting
 from dse.support.compiling import inlined, kernel
 
 ELIDED, RETURNED = 1, 2
@@ -137,8 +138,8 @@ def delivered(known, work, place, tensor):
 
 @inlined
 def price(known, work):
-    """Cycles as a float (rule 5); writes the energy of each level's accesses (rule 6). Doubles, in the
-    reference's order."""
+    """Cycles as a float (rules 5, 7 and 8); writes the energy of each level's accesses (rule 6). Doubles, in
+    the reference's order."""
     # Of the computing alone: one step of all temporal loops a cycle.
     cycles = np.float64(work.passes[0])
     slowest = cycles
@@ -161,6 +162,8 @@ def price(known, work):
             energy += blocks(fills, level) * level.write_pj * rows
             energy += blocks(updates, level) * level.update_pj * rows
         work.level_pj[place] = energy
+    if known.waits:
+        return waiting(known, work)
     for place in range(len(known.levels)):
         level, storage = known.levels[place], work.storages[place]
         slowest = max(slowest, transfer_cycles(cycles, level.read_bandwidth, storage.read))

@@ -16,12 +16,12 @@ from dse.domains.levels.mapping import HierarchyMapping, LevelMapping
 from dse.domains.levels.tiles import boxes_of, has_ragged_tiles, is_chain
 from dse.domains.levels.workload import Tensor, Workload
 from dse.models.timeloop.faults import Fault, fault_text, required
+from dse.models.timeloop.latency import LARGEST_CYCLES, latency_of, together
 from dse.models.timeloop.ragged import RaggedNest
 
 Motion = tuple[int, ...]
 """By how many words one iteration of a loop moves a tensor, along each axis."""
 
-LARGEST_CYCLES = 2**62
 ACCESSES = ("reads", "fills", "updates")
 
 
@@ -133,30 +133,19 @@ def evaluate(workload: Workload, machine: Machine, mapping: HierarchyMapping) ->
         {one.name: _count(nest, one, place) for one in workload.tensors if one.name in level.keep}
         for place, level in enumerate(mapping.levels)
     ]
-    compute_cycles = nest.steps
     named = {level.name: kept for level, kept in zip(machine.levels, counts, strict=True) if kept}
-    stored = [together(machine, named, place) for place in range(len(counts))]
-    least = [level_cycles(*pair, compute_cycles) for pair in zip(machine.levels, stored, strict=True)]
-    if max(least) >= LARGEST_CYCLES:
+    latency = latency_of(workload, machine, named, nest.steps)
+    if latency.cycles >= LARGEST_CYCLES:
         return NotPriced(Fault.CYCLES, 0, 0, fault_text(Fault.CYCLES, 0, 0, workload, machine))
-    cycles = max(compute_cycles, *map(int, least))
+    cycles = int(latency.cycles)
     level_pj = {
         level.name: _accesses_pj(level, counts[place], nest.used(place), machine.instances[place])
-        + level.leak_pj * cycles * (nest.used(place) if stored[place] else 1)
+        + level.leak_pj * cycles * (nest.used(place) if together(machine, named, place) else 1)
         for place, level in enumerate(machine.levels)
     }
     macs, mac_pj = workload.macs, workload.macs * machine.mac_pj
     utilization, energy = macs / (machine.macs * cycles), sum(level_pj.values()) + mac_pj
     return Costs(cycles, compute_cycles, energy, utilization, macs, level_pj, mac_pj, named)
-
-
-def together(machine: Machine, counts: Mapping[str, dict[str, Counts]], place: int) -> dict[str, Counts]:
-    """What a level and the other parts of it keep, by tensor; nothing of a part that is not the first."""
-    found: dict[str, Counts] = {}
-    for level, first in zip(machine.levels, machine.storages, strict=True):
-        if first == place:
-            found |= counts.get(level.name, {})
-    return found
 
 
 def _misfit(workload: Workload, machine: Machine, mapping: HierarchyMapping) -> tuple[Fault, int, int] | None:
@@ -194,7 +183,7 @@ def _overfull(
             and tensor.name in mapped.keep
             and tensor.name not in level.holds
         )
-        if level.capacity is not None and need > level.capacity:
+        if level.room is not None and need > level.room:
             return Fault.CAPACITY, place, need
     return None
 
@@ -302,30 +291,6 @@ def _input_share(workload: Workload, nest: _Nest, tensor: Tensor, place: int) ->
     for level in range(1, place + 1):
         share = share * tensor.words(nest.boxes[level]) // tensor.words(nest.spread_boxes[level - 1])
     return share
-
-
-def level_cycles(
-    level: Level, kept: dict[str, Counts], compute_cycles: int, *, hidden: bool = False
-) -> float:
-    """Cycles that a level's transfers take, in the doubles and the order of the published figures.
-
-    0 where they take no longer than computing, unless what is `hidden` behind that is asked for.
-    """
-    read = write = 0.0
-    for counts in kept.values():
-        read += counts.reads * counts.bits / compute_cycles
-        write += (counts.fills + counts.updates) * counts.bits / compute_cycles
-    slowest = 0.0
-    for bandwidth, demand in (
-        (level.bandwidth.read, read),
-        (level.bandwidth.write, write),
-        (level.bandwidth.shared, write + read),
-    ):
-        if bandwidth is not None and (bandwidth < demand or (hidden and demand)):
-            quotient = bandwidth / demand
-            cycles = compute_cycles / quotient if quotient else math.inf
-            slowest = max(slowest, math.ceil(cycles) if cycles < LARGEST_CYCLES else math.inf)
-    return slowest
 
 
 def _accesses_pj(level: Level, kept: dict[str, Counts], used: int, instances: int) -> float:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dse.domains.levels.checks import SINGLE
 from dse.domains.levels.machine import FIRST_FILLS, RETURNED, Machine
 from dse.domains.levels.workload import Workload
 from dse.models.timeloop.faults import required
@@ -14,9 +15,10 @@ from dse.support.errors import InputError, unknown
 
 # Of a level: what it holds, children of an instance, words of a block (2 ** shift, or -1), the dims that it
 # may spread, the tensors that it must and may keep and that are there whole (masks), and whose room and rates
-# it shares (a place, its own where it is no part of another); words a cycle; pJ; rows.
+# it shares (a place, its own where it is no part of another), whether all else waits for its transfers; words
+# a cycle; pJ; rows.
 LEVEL = record(
-    *integers("capacity fan_out block shift spread required allowed multicast reduction held storage"),
+    *integers("capacity fan_out block shift spread required allowed multicast reduction held storage single"),
     *floats("read_bandwidth write_bandwidth shared_bandwidth read_pj write_pj update_pj leak_pj rows"),
 )
 # A loop around a box of `step` indices of its dim.
@@ -24,8 +26,9 @@ LOOP = record(*integers("dim factor step"))
 # A level in a nest: instances at work, parts that the output is in, the first loop that is outside the
 # level's tiles, the tensors kept (a mask).
 USE = record(*integers("instances parts first kept"))
-# What the parts of a level keep together (a mask) and have to hold, and its reads and writes a cycle.
-STORAGE = record(*integers("kept needed"), *floats("read write"))
+# What the parts of a level keep together (a mask) and have to hold; what it reads and writes while nothing
+# waits for that, and reads and writes a cycle.
+STORAGE = record(*integers("kept needed sends takes"), *floats("read write"))
 # A tensor's tile at a level: its words (0: not kept), and how many different data the fan-outs down to the
 # next level that keeps the tensor ask for.
 TILE = record(*integers("words through"))
@@ -42,7 +45,8 @@ class Known(NamedTuple):
     `moves` (tensors, dims, reach, 2) says which axes a dim moves and by how many words a step. Axes are
     numbered through all tensors, those of a tensor from its `first_axis` on; entries that move nothing are of
     an axis of their own, the last. `bits` (tensors) is what a word takes of what levels count. `output` is a
-    tensor, `output_dims` the mask of its dims. `slots` is the size of a table of children.
+    tensor, `output_dims` the mask of its dims. `slots` is the size of a table of children. `waits` and
+    `fill_and_drain` are of a Machine.
     """
 
     sizes: IntArray
@@ -54,6 +58,8 @@ class Known(NamedTuple):
     output_dims: int
     first_fill: int
     slots: int
+    waits: bool
+    fill_and_drain: bool
     macs_pj: float
 
 
@@ -88,6 +94,8 @@ def known_of(workload: Workload, machine: Machine) -> Known:
         _mask(np.flatnonzero(moves[output, :, :, 1].any(axis=1)).tolist()),
         (*FIRST_FILLS, RETURNED).index(machine.first_fill),
         _slots(workload, machine, moves),
+        machine.waits,
+        machine.fill_and_drain,
         float(workload.macs * machine.mac_pj),
     )
 
@@ -152,7 +160,7 @@ def _counted(workload: Workload, machine: Machine, place: int) -> list[int]:
     spread = dims if level.spread is None else level.spread
     power_of_two = level.block & (level.block - 1) == 0
     return [
-        UNLIMITED if level.capacity is None else level.capacity,
+        UNLIMITED if level.room is None else level.room,
         level.fan_out,
         level.block,
         level.block.bit_length() - 1 if power_of_two else -1,
@@ -163,6 +171,7 @@ def _counted(workload: Workload, machine: Machine, place: int) -> list[int]:
         int(level.reduction),
         _mask([place for place, name in enumerate(tensors) if name in level.holds]),
         machine.storages[place],
+        int(level.buffering == SINGLE),
     ]
 
 

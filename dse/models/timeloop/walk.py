@@ -45,7 +45,7 @@ def _counted(
 ) -> Walked:
     keeping = [at for at, level in enumerate(mapping.levels) if tensor.name in level.keep]
     child = next((at for at in keeping if at > place), len(mapping.levels))
-    copies = len(list(_children(workload, machine, mapping, tensor, place, child)))
+    copies = len(list(children_of(workload, machine, mapping, tensor, place, child)))
     served = copies * _received(workload, mapping, tensor, child)
     outermost = place == keeping[0]
     fills = 0 if outermost else _received(workload, mapping, tensor, place)
@@ -82,12 +82,19 @@ def _widths(
 
 def _received(workload: Workload, mapping: HierarchyMapping, tensor: Tensor, place: int) -> int:
     """Words that an instance of a place receives; the MACs ask for one in every step."""
-    loops, moves = _steps(workload, mapping, tensor, place)
     if place == len(mapping.levels):
-        return prod(loops)
+        return prod(_steps(workload, mapping, tensor, place)[0])
+    return sum(fresh for _, fresh in arrivals(workload, mapping, tensor, place))
+
+
+def arrivals(
+    workload: Workload, mapping: HierarchyMapping, tensor: Tensor, place: int
+) -> Iterator[tuple[set[Offset], int]]:
+    """The tile of an instance of a place at every step of the loops outside, and how many words come then."""
+    loops, moves = _steps(workload, mapping, tensor, place)
     extents = tensor.extents(_box(workload, mapping, place))
-    standing = _tile((0,) * len(extents), extents)
-    words, before = len(standing), (0,) * len(loops)
+    standing, before = _tile((0,) * len(extents), extents), (0,) * len(loops)
+    yield standing, len(standing)
     for indices in islice(product(*map(range, loops)), 1, None):
         stepping = next(
             at for at, (here, there) in enumerate(zip(indices, before, strict=True)) if here != there
@@ -96,8 +103,9 @@ def _received(workload: Workload, mapping: HierarchyMapping, tensor: Tensor, pla
         back = [(-1, move) for move in moves[stepping + 1 :]]
         moved = _sum(tensor, [(1, moves[stepping]), *back])
         fresh = _tile(moved, extents) - standing if moved == moves[-1] else standing
-        words, before = words + len(fresh), indices
-    return words
+        at_place = _sum(tensor, list(zip(indices, moves, strict=True)))
+        yield _tile(at_place, extents), len(fresh)
+        before = indices
 
 
 def _tile(offset: Offset, extents: list[int]) -> set[Offset]:
@@ -117,7 +125,7 @@ def _sum(tensor: Tensor, moved: list[tuple[int, Offset]]) -> Offset:
     return tuple(sum(index * move[axis] for index, move in moved) for axis in range(axes))
 
 
-def _children(
+def children_of(
     workload: Workload, machine: Machine, mapping: HierarchyMapping, tensor: Tensor, place: int, child: int
 ) -> Iterator[object]:
     """What the instances of `child` below one of `place` get that differs, fan-out by fan-out."""

@@ -241,7 +241,7 @@ def break_down(
     if found.detail is None or found.breakdown is None:
         return None
     detail = found.detail
-    overlap = detail.overlapping
+    overlap, (cycles, whole) = detail.overlapping, detail.shares
     kinds = tuple(dict.fromkeys(kind for words in detail.words.values() for kind in words))
     return Breakdown(
         by=by,
@@ -251,10 +251,7 @@ def break_down(
         bound=detail.bound,
         utilisation=percent(found.breakdown.utilisation),
         overlap=overlap,
-        cycles=_parts(
-            {name: (count, f"{count:,}") for name, count in detail.cycles.items()},
-            max(detail.cycles.values()) if overlap else None,
-        ),
+        cycles=_parts({name: (count, f"{count:,}") for name, count in cycles.items()}, whole),
         energy=_parts({name: (part, energy(part)) for name, part in detail.energy_nj.items()}),
         kinds=kinds,
         words=tuple(_row(store, kinds, detail) for store in detail.words),

@@ -225,13 +225,13 @@ def _capped(slot: Slot, cap: int | None) -> Slot:
 
 def _longest(workload: Workload, level: Level, dim: str, tiles: str) -> int | None:
     """How long a tile may be along a dim, for what the level keeps in any case to fit; at least 1."""
-    if level.capacity is None or not level.keeps:
+    if level.room is None or not level.keeps:
         return None
     box = dict.fromkeys(workload.names, 1)
     kept = [
         tensor for tensor in workload.tensors if tensor.name in level.keeps and tensor.name not in level.holds
     ]
-    size, room = workload.sizes[dim], level.capacity
+    size, room = workload.sizes[dim], level.room
     lengths = divisors(size) if tiles == FACTORS else range(1, size + 1)
 
     def needs(length: int) -> int:

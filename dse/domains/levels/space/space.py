@@ -170,7 +170,7 @@ class HierarchySpace(GeneVectors):
     @cached_property
     def _limits(self) -> Limits:
         levels = self.machine.levels
-        words = [UNLIMITED if level.capacity is None else level.capacity for level in levels]
+        words = [UNLIMITED if level.room is None else level.room for level in levels]
         widest = np.array([[level.fan_out for level in levels]], dtype=np.int64)
         return Limits(np.array([words], dtype=np.int64), widest, self.least_children(widest))
 

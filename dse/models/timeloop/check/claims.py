@@ -45,8 +45,8 @@ def _kept(problem: MachineProblem, certificate: Certificate) -> Check:
         kept = [one for one in workload.tensors if one.name in mapped.keep and one.name not in held]
         words[machine.storages[place]] += sum(one.room(inside) for one in kept)
     for level, need in zip(machine.levels, words, strict=True):
-        if level.capacity:
-            uses.setdefault(f"{level.name}_use", Fraction(need, level.capacity))
+        if level.room:
+            uses.setdefault(f"{level.name}_use", Fraction(need, level.room))
     for text in problem.limits:
         figure, sign, share = text.rsplit(maxsplit=2)
         use, limit = uses[figure], Fraction(share)

@@ -21,6 +21,7 @@ from dse.core.objective import Objective, objective_named
 from dse.domains.levels.machine import RETURNED, Level
 from dse.domains.levels.problem import MachineProblem
 from dse.models.timeloop.proof.counts import Counts
+from dse.models.timeloop.proof.waits import READ, WRITE, add_waits
 from dse.support.arrays import BoolArray, FloatArray
 
 ENERGY, CYCLES, LIMIT = range(3)
@@ -81,7 +82,7 @@ class Group:
 
 
 @dataclass(frozen=True)
-class _Kept:
+class Kept:
     """A tensor at a level that keeps it, and the next one below that does, or the MACs."""
 
     tensor: int
@@ -102,11 +103,11 @@ class Terms:
 
     def __post_init__(self) -> None:
         objective, levels = objective_named(self.problem.objective), self.problem.accelerator.levels
-        kept = [_Kept(*one) for one in self._kept()]
+        kept = [Kept(*one) for one in self._kept()]
         energy, cycles = self._energy(kept), [Group(CYCLES, [Term(1.0, (Counts.steps,))])]
-        for place, level in enumerate(levels):
-            parts = [one for one in kept if self.problem.accelerator.storages[one.level] == place]
-            cycles += self._transfers(place, level, parts)
+        add_waits(self, kept, cycles[0], None)
+        for place in range(len(levels)):
+            cycles += self._transfers(place, kept)
         self.groups = _minimised(objective, float(self.problem.criteria.hertz), energy, cycles)
         for place, level in enumerate(levels):
             self.groups += self._limits(place, level)
@@ -133,7 +134,7 @@ class Terms:
             found += [(tensor, here, below) for here, below in pairwise(places)]
         return found
 
-    def _served(self, kept: _Kept) -> tuple[tuple[Part, ...], tuple[int, int] | None]:
+    def _served(self, kept: Kept) -> tuple[tuple[Part, ...], tuple[int, int] | None]:
         """What an instance hands down: deliveries to one below, and how many of them differ."""
         levels = len(self.keep)
         shared = _shared(kept.tensor, kept.level, kept.below)
@@ -141,7 +142,7 @@ class Terms:
             return (Counts.steps, shared), None
         return (shared,), (kept.tensor, kept.below)
 
-    def _energy(self, kept: Sequence[_Kept]) -> Group:
+    def _energy(self, kept: Sequence[Kept]) -> Group:
         machine, workload = self.problem.accelerator, self.problem.space.workload
         group = Group(ENERGY)
         for one in kept:
@@ -150,10 +151,10 @@ class Terms:
             everywhere, first = _instances(one.level), (_still(one.tensor, one.level),)
             parts, delivery = self._served(one)
             update = pj["update"] if output else 0.0
-            unread = self._first(one, pj["read"], first)
+            unread = self.first(one, pj["read"], first)
             group.add(pj["read"] + update, (*parts, everywhere), delivery, unread)
             if self._is_filled(one):
-                unfilled = self._first(one, pj["write"], first) if machine.first_fill == "elided" else None
+                unfilled = self.first(one, pj["write"], first) if machine.first_fill == "elided" else None
                 group.add(pj["write"], (everywhere,), (one.tensor, one.level), unfilled)
         for place, level in enumerate(machine.levels):
             at_work = (Counts.steps, _instances(place)) if self.keep[place].any() else (Counts.steps,)
@@ -161,7 +162,7 @@ class Terms:
         group.add(workload.macs * machine.mac_pj, (Counts.nothing,))
         return group
 
-    def _first(self, one: _Kept, coefficient: float, parts: tuple[Part, ...]) -> First | None:
+    def first(self, one: Kept, coefficient: float, parts: tuple[Part, ...]) -> First | None:
         """The first visit of an output's words; None of other tensors'."""
         workload = self.problem.space.workload
         tensor = workload.tensors[one.tensor]
@@ -169,34 +170,33 @@ class Terms:
             return None
         return First(coefficient, float(tensor.words(workload.sizes)), parts)
 
-    def _is_filled(self, one: _Kept) -> bool:
+    def _is_filled(self, one: Kept) -> bool:
         """Whether a level is not the outermost that keeps a tensor."""
         return bool(self.keep[: one.level, one.tensor].any())
 
-    def _transfers(self, place: int, level: Level, kept: Sequence[_Kept]) -> list[Group]:
+    def _transfers(self, place: int, kept: Sequence[Kept]) -> list[Group]:
         """The cycles of a level's reads, of its writes, and of both, where there are bandwidths."""
-        found = []
-        bandwidth = level.bandwidth
-        for words, reads, writes in (
-            (bandwidth.read, True, False), (bandwidth.write, False, True), (bandwidth.shared, True, True),
-        ):  # fmt: skip
+        machine, found = self.problem.accelerator, []
+        for port, words in enumerate(machine.levels[place].bandwidth.each):
             if words is not None:
                 group = Group(CYCLES)
                 for one in kept:
-                    self._add_transfers(group, one, reads, writes, 1 / words)
+                    if machine.storages[one.level] == place:
+                        self._add_transfers(group, one, port != WRITE, port != READ, 1 / words)
+                add_waits(self, kept, group, (place, port))
                 found.append(group)
         return found
 
-    def _add_transfers(self, group: Group, one: _Kept, reads: bool, writes: bool, cycles: float) -> None:
+    def _add_transfers(self, group: Group, one: Kept, reads: bool, writes: bool, cycles: float) -> None:
         machine, workload = self.problem.accelerator, self.problem.space.workload
         cycles *= workload.tensors[one.tensor].bits
         first: tuple[Part, ...] = (_still(one.tensor, one.level), _over_instances(one.level))
         updates = writes and workload.tensors[one.tensor].output
         parts, delivery = self._served(one)
-        unread = self._first(one, cycles, first) if reads else None
+        unread = self.first(one, cycles, first) if reads else None
         group.add(cycles * (reads + updates), parts, delivery, unread)
         if writes and self._is_filled(one):
-            unfilled = self._first(one, cycles, first) if machine.first_fill == "elided" else None
+            unfilled = self.first(one, cycles, first) if machine.first_fill == "elided" else None
             group.add(cycles, (), (one.tensor, one.level), unfilled)
 
     def _widest(self, place: int) -> int:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from dse.core.layer import Layer
+from dse.domains.levels.checks import BUFFERINGS
 from dse.domains.levels.machine import Bandwidth, Energy, Level, Machine
 from dse.domains.levels.problem import MachineProblem
 from dse.models.timeloop.proof import boxes
@@ -75,6 +76,12 @@ def random_machine(rng: np.random.Generator) -> Machine:
     return Machine("random", levels, 0.5, str(rng.choice(["counted", "elided"])))
 
 
+def with_waits(machine: Machine, rng: np.random.Generator) -> Machine:
+    """The machine with fill and drain, or not, and buffering of all kinds."""
+    inner = [replace(level, buffering=str(rng.choice(BUFFERINGS))) for level in machine.levels[1:]]
+    return replace(machine, levels=(machine.levels[0], *inner), fill_and_drain=bool(rng.random() < 0.6))
+
+
 def least(problem: MachineProblem) -> float:
     """The least loss of all mappings, one by one."""
     space = problem.space
@@ -96,14 +103,18 @@ def test_the_optimum_is_that_of_all_mappings_on_random_machines() -> None:
     assert proven > 6
 
 
+@pytest.mark.parametrize("waits", [False, True])
 def test_small_spaces_that_are_priced_whole_have_the_optimum_that_bounds_prove(
-    monkeypatch: pytest.MonkeyPatch,
+    waits: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rng, seen, infeasible = np.random.default_rng(17), 0, 0
+    rng, others, seen, infeasible = np.random.default_rng(17), np.random.default_rng(5), 0, 0
     for number in range(24):
         layer = LAYERS[number % len(LAYERS)]
         objective = ("edp", "latency", "energy", "energy where latency <= 4e-8")[number % 4]
-        problem = MachineProblem(layer, random_machine(rng), objective, "timeloop")
+        machine = random_machine(rng)
+        problem = MachineProblem(
+            layer, with_waits(machine, others) if waits else machine, objective, "timeloop"
+        )
         if not 0 < problem.space.mappings <= MAX:
             continue
         monkeypatch.setattr(boxes, "MAX_WHOLE", 0)

@@ -13,7 +13,7 @@ from dse.models.timeloop.proof.counts import Counts
 from dse.models.timeloop.proof.orders import EMPTY, OPEN, First, Orders, Pattern, orders_of
 from dse.models.timeloop.proof.tables import Tables
 from dse.models.timeloop.proof.terms import CYCLES, ENERGY, LIMIT, Terms
-from tests.domains.levels.proof.test_certify_machines import random_machine
+from tests.domains.levels.proof.test_certify_machines import random_machine, with_waits
 
 LAYERS = (
     Layer("CONV", 4, 2, 9, 1, 3, 1, stride=(2, 1)),
@@ -73,12 +73,17 @@ def sums(problem: MachineProblem, row: RowArray, *, said: bool) -> dict[int, lis
     return found
 
 
-@pytest.mark.parametrize("said", [True, False])
-def test_terms_are_never_above_what_a_mapping_costs_and_nearly_always_equal_to_it(said: bool) -> None:
-    rng, near, seen = np.random.default_rng(3), 0, 0
+@pytest.mark.parametrize(("said", "waits"), [(True, False), (False, False), (True, True)])
+def test_terms_are_never_above_what_a_mapping_costs_and_nearly_always_equal_to_it(
+    said: bool, waits: bool
+) -> None:
+    rng, others, near, seen = np.random.default_rng(3), np.random.default_rng(5), 0, 0
     for layer in LAYERS:
         for _ in range(3):
-            problem = MachineProblem(layer, random_machine(rng), "edp", "timeloop")
+            machine = random_machine(rng)
+            if waits:
+                machine = with_waits(machine, others)
+            problem = MachineProblem(layer, machine, "edp", "timeloop")
             genes = problem.space.sample(rng, 8)
             costs, rows = problem.price(genes), problem.space.decode(genes).rows
             for place in np.flatnonzero(costs.reason == 0).tolist():

@@ -1,0 +1,50 @@
+"""What no machine of levels can be: without a name, with a tensor held twice, buffering of nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dse.support.errors import InputError, shorten, unknown
+
+if TYPE_CHECKING:
+    from dse.domains.levels.machine import Machine
+
+MAX_LETTERS = 100
+OVERLAPPED, SINGLE, DOUBLE = BUFFERINGS = ("overlapped", "single", "double")
+"""How a level gets its next tile: into all of it while the present one is in use, as Timeloop has it; only
+when the present one is done with; or into a half of it, while the present one is in the other."""
+
+
+def see_name(name: object, what: str) -> None:
+    """InputError where a name is none that can be shown: names come from files of others."""
+    if not isinstance(name, str) or not name or not name.isprintable() or len(name) > MAX_LETTERS:
+        raise InputError(
+            f"{what}: name must be printable text of 1 to {MAX_LETTERS} letters, got {shorten(name)}"
+        )
+
+
+def see_buffering(machine: Machine) -> None:
+    """InputError for a word that is none of these, and of a level into which no tiles come."""
+    for place, level in enumerate(machine.levels):
+        where = f"machine {machine.name}: level {level.name}"
+        if level.buffering not in BUFFERINGS:
+            raise unknown("buffering", level.buffering, BUFFERINGS, where)
+        if level.buffering != OVERLAPPED:
+            if place == 0:
+                raise InputError(f"{where} is the outermost, into which no tiles come: leave out buffering")
+            if level.may_keep == () and not level.keeps:
+                raise InputError(f"{where} keeps nothing: leave out buffering")
+
+
+def see_held(machine: Machine) -> None:
+    """InputError where a tensor is held by two levels, or by one of several instances."""
+    held = [name for level in machine.levels for name in level.holds]
+    for place, level in enumerate(machine.levels):
+        for name in level.holds:
+            if held.count(name) > 1:
+                raise InputError(f"machine {machine.name}: {name} is held by two levels; name it in one")
+        if level.holds and machine.instances[place] > 1:
+            raise InputError(
+                f"machine {machine.name}: level {level.name} has {machine.instances[place]} instances; only "
+                "one that is there once can hold a tensor"
+            )

@@ -1,0 +1,85 @@
+"""The cycles of a run in which all else waits for some transfers, compiled: see `latency`, whose order of
+doubles this is."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dse.models.timeloop.latency import NEARLY
+from dse.support.compiling import inlined, subroutine
+
+READS, FILLS, UPDATES = range(3)
+COUNTED, RETURNED = 0, 2
+
+
+@subroutine
+def waiting(known, work):
+    """Cycles of a run: what all else waits for, and the most of what goes on beside (rules 7 and 8)."""
+    begin(known, work)
+    total = 0.0
+    for tensor in range(len(known.bits)):
+        outer = -1
+        for inner in range(len(known.levels)):
+            if work.tiles[inner, tensor].words == 0:
+                continue
+            if outer >= 0 and (known.levels[inner].single or known.fill_and_drain):
+                total += wait(known, work, tensor, outer, inner)
+            outer = inner
+    # Of the computing: one step of all temporal loops a cycle.
+    beside = np.float64(work.passes[0])
+    for place in range(len(known.levels)):
+        level, storage = known.levels[place], work.storages[place]
+        beside = max(beside, storage.sends / level.read_bandwidth)
+        beside = max(beside, storage.takes / level.write_bandwidth)
+        beside = max(beside, (storage.sends + storage.takes) / level.shared_bandwidth)
+    return np.ceil((total + beside) * NEARLY)
+
+
+@inlined
+def begin(known, work):
+    """Has every level read and write all words of its parts beside others."""
+    for place in range(len(known.levels)):
+        work.storages[place].sends = work.storages[place].takes = 0
+    for place in range(len(known.levels)):
+        storage = work.storages[known.levels[place].storage]
+        for tensor in range(len(known.bits)):
+            counts, wide = work.accesses[place, tensor], known.bits[tensor]
+            storage.sends += counts[READS] * wide
+            storage.takes += (counts[FILLS] + counts[UPDATES]) * wide
+
+
+@inlined
+def wait(known, work, tensor, outer, inner):
+    """Cycles of the transfers of a tensor from one place to the next that all else waits for; they are then
+    no longer beside others.
+    """
+    tile, through = work.tiles[inner, tensor].words, work.tiles[outer, tensor].through
+    output, down, up = tensor == known.output, tile, 0
+    if known.levels[inner].single:
+        down = work.accesses[inner, tensor, FILLS]
+        if output:
+            up = work.accesses[outer, tensor, UPDATES] // through
+            # First partial sums bring nothing, whether or not they count as fills.
+            if known.first_fill == COUNTED:
+                down -= share_of_output(known, work, inner)
+    elif output:
+        down, up = tile if known.first_fill == RETURNED else 0, tile
+    comes, goes = down * known.bits[tensor], up * known.bits[tensor] * through
+    sent = comes * through
+    outer, inner = known.levels[outer].storage, known.levels[inner].storage
+    below, above = known.levels[inner], known.levels[outer]
+    work.storages[inner].takes = max(work.storages[inner].takes - comes, 0)
+    work.storages[outer].sends = max(work.storages[outer].sends - sent, 0)
+    work.storages[outer].takes = max(work.storages[outer].takes - goes, 0)
+    cycles = max(comes / below.write_bandwidth, comes / below.shared_bandwidth)
+    cycles = max(cycles, max(sent / above.read_bandwidth, sent / above.shared_bandwidth))
+    return cycles + max(goes / above.write_bandwidth, goes / above.shared_bandwidth)
+
+
+@inlined
+def share_of_output(known, work, place):
+    """The part of the output that an instance of a level works on."""
+    words = 1
+    for axis in range(known.first_axis[known.output], known.first_axis[known.output + 1]):
+        words *= work.current[axis]
+    return words // work.uses[place].parts
