@@ -23,8 +23,8 @@ class Detail:
     then each runs by itself, all at the same time, and the most of them is the figure, with those in which
     all else `waits`, for some store. `words` are those moved, by store and kind; `buffers` are the words that
     the stores must hold, by tensor, double buffering included; both count in the `unit`, which may be bits.
-    `bound` says on what most cycles go. A model that tells more has `tensors`: the same of each tensor at each
-    store that keeps it; and `leakage_nj`: what remains of a store's energy.
+    `bound` says on what most cycles go. A model that tells more has `tensors`: the same of each tensor at
+    each store that keeps it; and `leakage_nj`: what remains of a store's energy.
     """
 
     cycles: dict[str, int] = field(default_factory=dict)

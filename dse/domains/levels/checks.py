@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import Protocol
 
 from dse.support.errors import InputError, shorten, unknown
-
-if TYPE_CHECKING:
-    from dse.domains.levels.machine import Machine
 
 MAX_LETTERS = 100
 OVERLAPPED, SINGLE, DOUBLE = BUFFERINGS = ("overlapped", "single", "double")
 """How a level gets its next tile: into all of it while the present one is in use, as Timeloop has it; only
 when the present one is done with; or into a half of it, while the present one is in the other."""
+
+
+class Storing(Protocol):
+    """A level, as far as these checks go."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def keeps(self) -> tuple[str, ...]: ...
+    @property
+    def may_keep(self) -> tuple[str, ...] | None: ...
+    @property
+    def holds(self) -> tuple[str, ...]: ...
+    @property
+    def buffering(self) -> str: ...
 
 
 def see_name(name: object, what: str) -> None:
@@ -23,10 +36,10 @@ def see_name(name: object, what: str) -> None:
         )
 
 
-def see_buffering(machine: Machine) -> None:
+def see_buffering(levels: Sequence[Storing], machine: str) -> None:
     """InputError for a word that is none of these, and of a level into which no tiles come."""
-    for place, level in enumerate(machine.levels):
-        where = f"machine {machine.name}: level {level.name}"
+    for place, level in enumerate(levels):
+        where = f"machine {machine}: level {level.name}"
         if level.buffering not in BUFFERINGS:
             raise unknown("buffering", level.buffering, BUFFERINGS, where)
         if level.buffering != OVERLAPPED:
@@ -36,15 +49,15 @@ def see_buffering(machine: Machine) -> None:
                 raise InputError(f"{where} keeps nothing: leave out buffering")
 
 
-def see_held(machine: Machine) -> None:
+def see_held(levels: Sequence[Storing], instances: Sequence[int], machine: str) -> None:
     """InputError where a tensor is held by two levels, or by one of several instances."""
-    held = [name for level in machine.levels for name in level.holds]
-    for place, level in enumerate(machine.levels):
+    held = [name for level in levels for name in level.holds]
+    for place, level in enumerate(levels):
         for name in level.holds:
             if held.count(name) > 1:
-                raise InputError(f"machine {machine.name}: {name} is held by two levels; name it in one")
-        if level.holds and machine.instances[place] > 1:
+                raise InputError(f"machine {machine}: {name} is held by two levels; name it in one")
+        if level.holds and instances[place] > 1:
             raise InputError(
-                f"machine {machine.name}: level {level.name} has {machine.instances[place]} instances; only "
+                f"machine {machine}: level {level.name} has {instances[place]} instances; only "
                 "one that is there once can hold a tensor"
             )

@@ -197,8 +197,8 @@ class Machine:
                 raise InputError(f"machine {self.name}: level {name!r} is there twice")
         if self.first_fill not in (*FIRST_FILLS, RETURNED):
             raise unknown("first_fill", self.first_fill, FIRST_FILLS, f"machine {self.name}")
-        see_held(self)
-        see_buffering(self)
+        see_held(self.levels, self.instances, self.name)
+        see_buffering(self.levels, self.name)
         not_negative(self.mac_pj, f"machine {self.name}: mac_pj")
         positive_number(self.clock_ghz, f"machine {self.name}: clock_ghz")
         whole_number(self.word_bits, f"machine {self.name}: word_bits", most=MAX_WORD_BITS)

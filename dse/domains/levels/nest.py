@@ -8,7 +8,7 @@ from typing import Any
 
 from dse.core.layer import Layer
 from dse.core.names import dim_names, naming_line
-from dse.domains.levels.checks import OVERLAPPED
+from dse.domains.levels.checks import BUFFERINGS, OVERLAPPED
 from dse.domains.levels.machine import Machine
 from dse.domains.levels.mapping import HierarchyMapping
 from dse.domains.levels.tiles import boxes_of
@@ -115,3 +115,10 @@ def _level(machine: Machine, place: int) -> dict[str, Any]:
         "buffering": None if level.buffering == OVERLAPPED else level.buffering,
     }
     return {key: value for key, value in entry.items() if value is not None}
+
+
+def latency_words(machine: Machine) -> list[str]:
+    """What a machine says of latency beyond a roofline, in the words of its file."""
+    said = {level.buffering for level in machine.levels} - {OVERLAPPED}
+    words = ["fill_and_drain"] if machine.fill_and_drain else []
+    return [*words, *(f'buffering = "{kind}"' for kind in BUFFERINGS if kind in said)]

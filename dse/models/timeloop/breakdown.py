@@ -7,10 +7,10 @@ from dse.domains.levels.machine import Level, Machine
 from dse.domains.levels.mapping import HierarchyMapping
 from dse.domains.levels.workload import Workload
 from dse.models.timeloop import reference
+from dse.models.timeloop.counts import ACCESSES, Counts
 from dse.models.timeloop.latency import latency_of, level_cycles, together
 
 COMPUTE, MACS = "compute", "MACs"
-ACCESSES = ("reads", "fills", "updates")
 
 
 def break_down(workload: Workload, machine: Machine, mapping: HierarchyMapping) -> Detail | None:
@@ -54,11 +54,15 @@ def break_down(workload: Workload, machine: Machine, mapping: HierarchyMapping) 
         leakage_nj=leakage,
         overlapping=True,
         unit=machine.unit,
-        waits={name: math.ceil(took) for name, took in latency.waits.items() if took},
+        waits={
+            level.name: math.ceil(latency.waits[level.name])
+            for level in machine.levels
+            if latency.waits.get(level.name)
+        },
     )
 
 
-def _tensor(level: Level, counts: reference.Counts, rows: float) -> dict[str, float]:
+def _tensor(level: Level, counts: Counts, rows: float) -> dict[str, float]:
     """What one tensor does at a level, in all instances at work."""
     return {
         "instances": counts.instances,

@@ -14,9 +14,11 @@ import numpy as np
 
 from dse.domains.levels.machine import Machine
 from dse.domains.levels.mapping import HierarchyMapping, read_mapping
+from dse.domains.levels.nest import latency_words
 from dse.domains.levels.workload import Workload, read_parts
 from dse.models.timeloop import layout_of, prepared, reference
 from dse.models.timeloop.case_machine import build_machine, read_hardware
+from dse.models.timeloop.counts import Counts
 from dse.models.timeloop.faults import Fault, fault_text
 from dse.support import strict_json
 from dse.support.case_lines import parts_of
@@ -157,6 +159,9 @@ def _of_any_tiles(workload: Workload, machine: Machine, mapping: HierarchyMappin
     )
     if several:
         return _invalid("a dim moves several axes of one tensor: its tiles have to divide")
+    if machine.waits:
+        waits = ", ".join(latency_words(machine))
+        return _invalid(f"tiles that do not divide have the latency of a roofline: leave out {waits}")
     costs = reference.evaluate(workload, machine, mapping)
     if isinstance(costs, reference.NotPriced):
         return _invalid(costs.reason)
@@ -189,6 +194,6 @@ def _detail(case: HierarchyCase) -> Result:
     return {"counts": counts, "level_energy_uj": energy}
 
 
-def _plain(counts: reference.Counts) -> Result:
+def _plain(counts: Counts) -> Result:
     """The counts as plain data, in words of the tensor."""
     return {name: value for name, value in asdict(counts).items() if name != "bits" and value is not None}

@@ -6,21 +6,18 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from dse.domains.levels.checks import SINGLE
 from dse.domains.levels.machine import FIRST_FILLS, RETURNED, Level, Machine
 from dse.domains.levels.workload import Workload
-
-if TYPE_CHECKING:
-    from dse.models.timeloop.reference import Counts
+from dse.models.timeloop.counts import Counts
 
 LARGEST_CYCLES = 2**62
 COUNTED = FIRST_FILLS[0]
 NEARLY = 1 - 2.0**-43
 """Sums of quotients are rounded up, unless they are above a whole number by less than this share of it."""
 
-Kept = Mapping[str, Mapping[str, "Counts"]]
+Kept = Mapping[str, Mapping[str, Counts]]
 """What levels keep, by level and tensor."""
 
 

@@ -15,38 +15,13 @@ from dse.domains.levels.machine import RETURNED, Level, Machine
 from dse.domains.levels.mapping import HierarchyMapping, LevelMapping
 from dse.domains.levels.tiles import boxes_of, has_ragged_tiles, is_chain
 from dse.domains.levels.workload import Tensor, Workload
+from dse.models.timeloop.counts import ACCESSES, Counts
 from dse.models.timeloop.faults import Fault, fault_text, required
 from dse.models.timeloop.latency import LARGEST_CYCLES, latency_of, together
 from dse.models.timeloop.ragged import RaggedNest
 
 Motion = tuple[int, ...]
 """By how many words one iteration of a loop moves a tensor, along each axis."""
-
-ACCESSES = ("reads", "fills", "updates")
-
-
-@dataclass(frozen=True)
-class Counts:
-    """Of one tensor at one level that keeps it, for one instance: accesses over the run, in words.
-
-    `tile` is what the instance holds, `share` the part of the tensor that it works on, `instances` how many
-    are at work. A word takes `bits` of what levels count. Where tiles do not divide, it is the one that does
-    most, `everywhere` are reads, fills and updates of all of them, and `share` is not told (0).
-    """
-
-    reads: int
-    fills: int
-    updates: int
-    tile: int
-    share: int
-    instances: int
-    bits: int = 1
-    everywhere: tuple[int, int, int] | None = None
-
-    def words(self, kind: str) -> int:
-        """The reads, fills or updates of all instances."""
-        alike = int(getattr(self, kind)) * self.instances
-        return alike if self.everywhere is None else self.everywhere[ACCESSES.index(kind)]
 
 
 @dataclass(frozen=True)

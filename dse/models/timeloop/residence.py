@@ -11,10 +11,12 @@ import numpy as np
 from dse.core.residence import Home, Phase, Rates
 from dse.domains.levels.machine import RETURNED, TENSORS, Level, Machine
 from dse.domains.levels.mapping import HierarchyMapping
+from dse.domains.levels.nest import latency_words
 from dse.domains.levels.problem import MachineProblem
 from dse.domains.levels.space.batch import HierarchyBatch
 from dse.models.timeloop import reference
 from dse.support.arrays import FloatArray
+from dse.support.errors import InputError
 
 OUTPUT = "O"
 
@@ -28,6 +30,11 @@ class LevelsResidence:
 
     def home(self, problem: Any) -> Home | None:
         machine: Machine = problem.accelerator
+        if said := latency_words(machine):
+            raise InputError(
+                f"machine {machine.name}: what stays between layers is known of the latency of a roofline "
+                f"alone: leave out {', '.join(said)}"
+            )
         place = _home(machine)
         if place is None:
             return None

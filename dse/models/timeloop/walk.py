@@ -22,7 +22,7 @@ Offset = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Walked:
-    """Words of one tensor at a place that keeps it, in one instance over the run: see `reference.Counts`."""
+    """Words of one tensor at a place that keeps it, in one instance over the run: see `Counts`."""
 
     reads: int
     fills: int

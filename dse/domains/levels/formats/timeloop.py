@@ -16,9 +16,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from dse.core.timeloop_files import PROBLEM, problem_text, read_directives, read_factors, read_order
+from dse.domains.levels.checks import DOUBLE
 from dse.domains.levels.formats import Written
 from dse.domains.levels.machine import TENSORS, Level, Machine
 from dse.domains.levels.mapping import HierarchyMapping, LevelMapping, Loop
+from dse.domains.levels.nest import latency_words
 from dse.domains.levels.workload import CONV_DIMS
 from dse.support.errors import InputError, shorten, unknown
 from dse.support.strict_yaml import Tagged, dump, with_note
@@ -55,11 +57,14 @@ def write(problem: Any, mapping: HierarchyMapping) -> Written:
 
 
 def _unsaid(machine: Machine) -> list[str]:
-    if machine.first_fill == "elided":
-        return []
-    return [
-        'timeloop has no words for first_fill = "counted", whether words that nothing is added to yet count'
-    ]
+    found = []
+    if machine.first_fill != "elided":
+        counted = 'first_fill = "counted", whether words that nothing is added to yet count'
+        found.append(f"timeloop has no words for {counted}")
+    waits = [words for words in latency_words(machine) if DOUBLE not in words]
+    if waits:
+        found.append(f"timeloop has no words for {' and '.join(waits)}: its latency is a roofline")
+    return found
 
 
 def _directives(machine: Machine, mapping: HierarchyMapping) -> Iterator[dict[str, Any]]:
@@ -222,6 +227,7 @@ def _free(name: str, taken: set[str]) -> str:
 
 
 def _component(level: Level, *, outermost: bool) -> Tagged:
+    halves = {"multiple_buffering": level.halves} if level.halves > 1 else {}
     blocks, rest = divmod(level.capacity or 0, level.block)
     size = {} if level.capacity is None else {"entries": level.capacity} if rest else {"depth": blocks}
     rates = {"read": level.bandwidth.read, "write": level.bandwidth.write, "shared": level.bandwidth.shared}
@@ -235,6 +241,7 @@ def _component(level: Level, *, outermost: bool) -> Tagged:
             "block_size": level.block,
             "cluster_size": level.cluster,
             **size,
+            **halves,
             **{f"{kind}_bandwidth": words for kind, words in rates.items() if words is not None},
         },
         **_constraints(dataspace={} if outermost else _dataspaces(level), temporal=_closed(level.loops)),

@@ -163,7 +163,7 @@ def _filled(problem: Any, loops: list[Loop], spatial: list[tuple[Loop, ...]], wh
         while left and kept:
             dim, n = left[0]
             grown = box | {dim: box.get(dim, 1) * n}
-            full = level.capacity is not None and sum(tensor.room(grown) for tensor in kept) > level.capacity
+            full = level.room is not None and sum(tensor.room(grown) for tensor in kept) > level.room
             if (dim in inside and dim != next(reversed(inside))) or (place and full):
                 break
             box, inside[dim] = grown, n * inside.get(dim, 1)

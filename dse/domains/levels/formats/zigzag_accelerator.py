@@ -17,6 +17,7 @@ from dse.core.zigzag_workload import array_data, held, memory_data, port_data
 from dse.domains.levels.formats.zigzag_machine import UNLIMITED, WORD_BITS
 from dse.domains.levels.machine import TENSORS, Level, Machine
 from dse.domains.levels.mapping import HierarchyMapping
+from dse.domains.levels.nest import latency_words
 from dse.support.errors import InputError
 
 OURS = {"K": "K", "C": "C", "P": "Y", "Q": "X", "R": "R", "S": "S"}
@@ -126,7 +127,7 @@ def memory_sizes(layer: Layer, machine: Machine, mapping: HierarchyMapping) -> S
             raise InputError(f"format zigzag: {level.name} spreads loops over the one instance below it")
         if not mapped.keep:
             continue
-        capacity = UNLIMITED if level.capacity is None else level.capacity
+        capacity = UNLIMITED if level.room is None else level.room
         inside = sum(len(one.temporal) for one in mapping.levels[place:])
         moving = _moving(layer, mapped.keep)
         while inside < len(loops) and loops[inside][0] not in moving:
@@ -220,11 +221,12 @@ def unsaid(machine: Machine, sizes: Sizes) -> list[str]:
     }
     found = [f"{what} ({', '.join(level.name for level in some)})" for what, some in by_level.items() if some]
     found += ['first_fill = "counted"'] if machine.first_fill != "elided" else []
+    found += latency_words(machine)
     found += [f"{machine.clock_ghz:g} GHz"] if machine.clock_ghz != 1 else []
     smaller = [
         f"{levels[place].name} {words:,} words"
         for place, words in sizes.items()
-        if words < (levels[place].capacity or UNLIMITED)
+        if words < (levels[place].room or UNLIMITED)
     ]
     found += [f"sizes, as it fills memories with loops ({', '.join(smaller)})"] if smaller else []
     return [f"zigzag has no words for: {'; '.join(found)}"] if found else []

@@ -8,7 +8,8 @@ import numpy as np
 
 from dse.models.timeloop.proof.counts import Counts
 from dse.models.timeloop.proof.orders import Orders, Outside, Pattern
-from dse.models.timeloop.proof.terms import Part, Terms
+from dse.models.timeloop.proof.terms import Terms
+from dse.models.timeloop.proof.waits import Part
 from dse.support.arrays import FloatArray, IntArray
 from dse.support.jit import load_kernels
 

@@ -10,7 +10,7 @@ most cycles. Of a weighted sum each group of cycles has the energy in it: the la
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
@@ -21,15 +21,12 @@ from dse.core.objective import Objective, objective_named
 from dse.domains.levels.machine import RETURNED, Level
 from dse.domains.levels.problem import MachineProblem
 from dse.models.timeloop.proof.counts import Counts
-from dse.models.timeloop.proof.waits import READ, WRITE, add_waits
+from dse.models.timeloop.proof.waits import READ, WRITE, Link, Part, waits_beside
 from dse.support.arrays import BoolArray, FloatArray
 
 ENERGY, CYCLES, LIMIT = range(3)
 """Kinds of groups, as the kernels have them."""
 PJ = 1e-12
-
-Part = Callable[[Counts], FloatArray]
-"""What a component contributes to a term: the logarithm for each of its chains."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +79,7 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Kept:
+class _Kept:
     """A tensor at a level that keeps it, and the next one below that does, or the MACs."""
 
     tensor: int
@@ -103,9 +100,9 @@ class Terms:
 
     def __post_init__(self) -> None:
         objective, levels = objective_named(self.problem.objective), self.problem.accelerator.levels
-        kept = [Kept(*one) for one in self._kept()]
+        kept = [_Kept(*one) for one in self._kept()]
         energy, cycles = self._energy(kept), [Group(CYCLES, [Term(1.0, (Counts.steps,))])]
-        add_waits(self, kept, cycles[0], None)
+        self._add_waits(cycles[0], kept, None)
         for place in range(len(levels)):
             cycles += self._transfers(place, kept)
         self.groups = _minimised(objective, float(self.problem.criteria.hertz), energy, cycles)
@@ -134,7 +131,7 @@ class Terms:
             found += [(tensor, here, below) for here, below in pairwise(places)]
         return found
 
-    def _served(self, kept: Kept) -> tuple[tuple[Part, ...], tuple[int, int] | None]:
+    def _served(self, kept: _Kept) -> tuple[tuple[Part, ...], tuple[int, int] | None]:
         """What an instance hands down: deliveries to one below, and how many of them differ."""
         levels = len(self.keep)
         shared = _shared(kept.tensor, kept.level, kept.below)
@@ -142,7 +139,7 @@ class Terms:
             return (Counts.steps, shared), None
         return (shared,), (kept.tensor, kept.below)
 
-    def _energy(self, kept: Sequence[Kept]) -> Group:
+    def _energy(self, kept: Sequence[_Kept]) -> Group:
         machine, workload = self.problem.accelerator, self.problem.space.workload
         group = Group(ENERGY)
         for one in kept:
@@ -151,10 +148,10 @@ class Terms:
             everywhere, first = _instances(one.level), (_still(one.tensor, one.level),)
             parts, delivery = self._served(one)
             update = pj["update"] if output else 0.0
-            unread = self.first(one, pj["read"], first)
+            unread = self._first(one, pj["read"], first)
             group.add(pj["read"] + update, (*parts, everywhere), delivery, unread)
             if self._is_filled(one):
-                unfilled = self.first(one, pj["write"], first) if machine.first_fill == "elided" else None
+                unfilled = self._first(one, pj["write"], first) if machine.first_fill == "elided" else None
                 group.add(pj["write"], (everywhere,), (one.tensor, one.level), unfilled)
         for place, level in enumerate(machine.levels):
             at_work = (Counts.steps, _instances(place)) if self.keep[place].any() else (Counts.steps,)
@@ -162,7 +159,7 @@ class Terms:
         group.add(workload.macs * machine.mac_pj, (Counts.nothing,))
         return group
 
-    def first(self, one: Kept, coefficient: float, parts: tuple[Part, ...]) -> First | None:
+    def _first(self, one: _Kept, coefficient: float, parts: tuple[Part, ...]) -> First | None:
         """The first visit of an output's words; None of other tensors'."""
         workload = self.problem.space.workload
         tensor = workload.tensors[one.tensor]
@@ -170,11 +167,11 @@ class Terms:
             return None
         return First(coefficient, float(tensor.words(workload.sizes)), parts)
 
-    def _is_filled(self, one: Kept) -> bool:
+    def _is_filled(self, one: _Kept) -> bool:
         """Whether a level is not the outermost that keeps a tensor."""
         return bool(self.keep[: one.level, one.tensor].any())
 
-    def _transfers(self, place: int, kept: Sequence[Kept]) -> list[Group]:
+    def _transfers(self, place: int, kept: Sequence[_Kept]) -> list[Group]:
         """The cycles of a level's reads, of its writes, and of both, where there are bandwidths."""
         machine, found = self.problem.accelerator, []
         for port, words in enumerate(machine.levels[place].bandwidth.each):
@@ -183,21 +180,34 @@ class Terms:
                 for one in kept:
                     if machine.storages[one.level] == place:
                         self._add_transfers(group, one, port != WRITE, port != READ, 1 / words)
-                add_waits(self, kept, group, (place, port))
+                self._add_waits(group, kept, (place, port))
                 found.append(group)
         return found
 
-    def _add_transfers(self, group: Group, one: Kept, reads: bool, writes: bool, cycles: float) -> None:
+    def _add_transfers(self, group: Group, one: _Kept, reads: bool, writes: bool, cycles: float) -> None:
         machine, workload = self.problem.accelerator, self.problem.space.workload
         cycles *= workload.tensors[one.tensor].bits
         first: tuple[Part, ...] = (_still(one.tensor, one.level), _over_instances(one.level))
         updates = writes and workload.tensors[one.tensor].output
         parts, delivery = self._served(one)
-        unread = self.first(one, cycles, first) if reads else None
+        unread = self._first(one, cycles, first) if reads else None
         group.add(cycles * (reads + updates), parts, delivery, unread)
         if writes and self._is_filled(one):
-            unfilled = self.first(one, cycles, first) if machine.first_fill == "elided" else None
+            unfilled = self._first(one, cycles, first) if machine.first_fill == "elided" else None
             group.add(cycles, (), (one.tensor, one.level), unfilled)
+
+    def _add_waits(self, group: Group, kept: Sequence[_Kept], port: tuple[int, int] | None) -> None:
+        """Add what all else waits for and does not pass a port."""
+        machine, tensors = self.problem.accelerator, self.problem.space.workload.tensors
+        for one in kept:
+            if one.below == len(machine.levels):
+                continue
+            tensor = tensors[one.tensor]
+            for wait in waits_beside(machine, Link(one.tensor, one.level, one.below, tensor.output), port):
+                cycles = wait.cycles * tensor.bits
+                first = None if wait.first is None else self._first(one, cycles, wait.first)
+                delivery = (one.tensor, one.below) if wait.delivery else None
+                group.add(cycles, wait.parts, delivery, first)
 
     def _widest(self, place: int) -> int:
         """The most children that the factors can spread over: of 12, powers of two come to 8."""

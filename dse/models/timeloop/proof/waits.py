@@ -7,36 +7,51 @@ pass it, each at the port that is slower where one word passes both.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 from dse.domains.levels.checks import SINGLE
 from dse.domains.levels.machine import RETURNED, Machine
-
-if TYPE_CHECKING:
-    from dse.models.timeloop.proof.terms import Group, Kept, Part, Terms
+from dse.models.timeloop.proof.counts import Counts
+from dse.support.arrays import FloatArray
 
 READ, WRITE, SHARED = range(3)
 """Ports, in the order of `Bandwidth.each`."""
 
+Part = Callable[[Counts], FloatArray]
+"""What a component contributes to a term: the logarithm for each of its chains."""
 
-def add_waits(terms: Terms, kept: Sequence[Kept], group: Group, port: tuple[int, int] | None) -> None:
-    """Adds to a group of cycles what all else waits for, but for what passes its `port`, of a level's place;
-    None of computing.
+
+class Link(NamedTuple):
+    """A tensor, a level that keeps it, and the next one in that does; `output` where it is that."""
+
+    tensor: int
+    outer: int
+    inner: int
+    output: bool
+
+
+class Waiting(NamedTuple):
+    """`cycles` times what the components contribute: `parts`, and of a `delivery` to the inner level; less as
+    many times what `first` visits contribute, if that is any.
     """
-    machine = terms.problem.accelerator
-    for one in kept:
-        if one.below == len(machine.levels):
-            continue
-        if not (machine.levels[one.below].buffering == SINGLE or machine.fill_and_drain):
-            continue
-        tensor = terms.problem.space.workload.tensors[one.tensor]
-        inner, outer = machine.storages[one.below], machine.storages[one.level]
-        sent, taken = _cycles(machine, outer, READ), _cycles(machine, inner, WRITE)
-        if port not in ((outer, READ), (outer, SHARED), (inner, WRITE), (inner, SHARED)):
-            _add(terms, group, one, max(sent, taken) * tensor.bits, every=sent >= taken, up=False)
-        if tensor.output and port not in ((outer, WRITE), (outer, SHARED)):
-            _add(terms, group, one, _cycles(machine, outer, WRITE) * tensor.bits, every=True, up=True)
+
+    cycles: float
+    parts: tuple[Part, ...]
+    delivery: bool
+    first: tuple[Part, ...] | None
+
+
+def waits_beside(machine: Machine, link: Link, port: tuple[int, int] | None) -> Iterator[Waiting]:
+    """The transfers of a link that all else waits for, but for those that pass `port`, of a level's place."""
+    if machine.levels[link.inner].buffering != SINGLE and not machine.fill_and_drain:
+        return
+    inner, outer = machine.storages[link.inner], machine.storages[link.outer]
+    sent, taken = _cycles(machine, outer, READ), _cycles(machine, inner, WRITE)
+    if port not in ((outer, READ), (outer, SHARED), (inner, WRITE), (inner, SHARED)):
+        yield from _one_way(machine, link, max(sent, taken), every=sent >= taken, up=False)
+    if link.output and port not in ((outer, WRITE), (outer, SHARED)):
+        yield from _one_way(machine, link, _cycles(machine, outer, WRITE), every=True, up=True)
 
 
 def _cycles(machine: Machine, place: int, port: int) -> float:
@@ -45,25 +60,18 @@ def _cycles(machine: Machine, place: int, port: int) -> float:
     return max((1 / rate for rate in (rates[port], rates[SHARED]) if rate is not None), default=0.0)
 
 
-def _add(terms: Terms, group: Group, one: Kept, cycles: float, *, every: bool, up: bool) -> None:
-    """Adds what comes down or goes up between two places, of one inner instance, or of `every` one that has
-    other words, at so many cycles a word.
-    """
-    machine = terms.problem.accelerator
-    output = terms.problem.space.workload.tensors[one.tensor].output
+def _one_way(machine: Machine, link: Link, cycles: float, *, every: bool, up: bool) -> Iterator[Waiting]:
+    """What comes down or goes up, of one inner instance, or of `every` one that has other words."""
+    tensor, outer, inner, output = link
     shared: tuple[Part, ...] = ()
     if every:
-        shared = (lambda counts: counts.shared_out(one.tensor, one.level, one.below),)
-    if machine.levels[one.below].buffering != SINGLE:
-        if not output or up or machine.first_fill == RETURNED:
-            group.add(cycles, (*shared, lambda counts: counts.tile(one.tensor, one.below)))
-        return
-    first = None
-    if not up:
+        shared = (lambda counts: counts.shared_out(tensor, outer, inner),)
+    if machine.levels[inner].buffering == SINGLE:
         # Of outputs all words but the first partial sums come down.
-        parts = (
-            lambda counts: counts.still_instances(one.tensor, one.below),
-            lambda counts: counts.over_instances(one.below),
+        elided: tuple[Part, ...] = (
+            lambda counts: counts.still_instances(tensor, inner),
+            lambda counts: counts.over_instances(inner),
         )
-        first = terms.first(one, cycles, (*shared, *parts))
-    group.add(cycles, shared, (one.tensor, one.below), first)
+        yield Waiting(cycles, shared, True, None if up else (*shared, *elided))
+    elif not output or up or machine.first_fill == RETURNED:
+        yield Waiting(cycles, (*shared, lambda counts: counts.tile(tensor, inner)), False, None)
