@@ -13,6 +13,7 @@ from dse.domains.levels.machine import Machine
 from dse.domains.levels.mapping import HierarchyMapping
 from dse.domains.levels.tiles import boxes_of
 from dse.domains.levels.workload import DIM_NAMES, Workload
+from dse.support.errors import InputError
 
 
 def machine_nest(layer: Layer, workload: Workload, machine: Machine, mapping: HierarchyMapping) -> str:
@@ -122,3 +123,10 @@ def latency_words(machine: Machine) -> list[str]:
     said = {level.buffering for level in machine.levels} - {OVERLAPPED}
     words = ["fill_and_drain"] if machine.fill_and_drain else []
     return [*words, *(f'buffering = "{kind}"' for kind in BUFFERINGS if kind in said)]
+
+
+def see_dividing(machine: Machine) -> None:
+    """InputError of a machine for which tiles have to divide."""
+    if machine.waits:
+        said = ", ".join(latency_words(machine))
+        raise InputError(f"tiles that do not divide have the latency of a roofline: leave out {said}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from dse.core.cost_model import Detail
 from dse.domains.levels.machine import Level, Machine
 from dse.domains.levels.mapping import HierarchyMapping

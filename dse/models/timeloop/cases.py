@@ -14,7 +14,7 @@ import numpy as np
 
 from dse.domains.levels.machine import Machine
 from dse.domains.levels.mapping import HierarchyMapping, read_mapping
-from dse.domains.levels.nest import latency_words
+from dse.domains.levels.nest import see_dividing
 from dse.domains.levels.workload import Workload, read_parts
 from dse.models.timeloop import layout_of, prepared, reference
 from dse.models.timeloop.case_machine import build_machine, read_hardware
@@ -159,9 +159,10 @@ def _of_any_tiles(workload: Workload, machine: Machine, mapping: HierarchyMappin
     )
     if several:
         return _invalid("a dim moves several axes of one tensor: its tiles have to divide")
-    if machine.waits:
-        waits = ", ".join(latency_words(machine))
-        return _invalid(f"tiles that do not divide have the latency of a roofline: leave out {waits}")
+    try:
+        see_dividing(machine)
+    except InputError as error:
+        return _invalid(str(error))
     costs = reference.evaluate(workload, machine, mapping)
     if isinstance(costs, reference.NotPriced):
         return _invalid(costs.reason)

@@ -120,7 +120,7 @@ def evaluate(workload: Workload, machine: Machine, mapping: HierarchyMapping) ->
     }
     macs, mac_pj = workload.macs, workload.macs * machine.mac_pj
     utilization, energy = macs / (machine.macs * cycles), sum(level_pj.values()) + mac_pj
-    return Costs(cycles, compute_cycles, energy, utilization, macs, level_pj, mac_pj, named)
+    return Costs(cycles, nest.steps, energy, utilization, macs, level_pj, mac_pj, named)
 
 
 def _misfit(workload: Workload, machine: Machine, mapping: HierarchyMapping) -> tuple[Fault, int, int] | None:

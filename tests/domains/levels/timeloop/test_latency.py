@@ -209,3 +209,13 @@ def test_a_fan_out_has_no_buffers_and_a_switch_is_true_or_false() -> None:
 def test_chains_know_the_roofline_alone() -> None:
     with pytest.raises(InputError, match="leave out fill_and_drain"):
         LevelsResidence().home(MachineProblem(CONV, chip(), "edp"))
+
+
+def test_spaces_of_any_tiles_and_ragged_mappings_are_refused_where_all_else_waits() -> None:
+    with pytest.raises(InputError, match="tiles that do not divide have the latency of a roofline"):
+        dse.make_problem(CONV, chip(), "edp", "timeloop", tiles="any")
+    problem = dse.make_problem(CONV, chip(), "edp", "timeloop")
+    ragged = problem.read_mapping(HierarchyMapping.parse(MAPPING).to_list())
+    first = replace(ragged.levels[0], temporal=(("S", 2),), temporal_tiles=(("S", 3),))
+    with pytest.raises(InputError, match="leave out fill_and_drain"):
+        problem.evaluate(replace(ragged, levels=(first, *ragged.levels[1:])))
