@@ -365,6 +365,7 @@ class BlockingDomain:
     formats: ClassVar[dict[str, str]] = {"json": "the blocks and their order"}
     case_figures: ClassVar[dict[str, str]] = {"cycles": "cycles"}
     proof_seconds = None
+    proves_any_tiles = True
     hardware_figures = None
     bench_hardware = ("small-cache",)
 
