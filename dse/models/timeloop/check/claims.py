@@ -15,6 +15,7 @@ import numpy as np
 from dse.core.certificate import Certificate
 from dse.core.proofs import Check
 from dse.domains.levels.problem import MachineProblem
+from dse.domains.levels.tiles import boxes_of
 from dse.models.timeloop import reference
 
 NEIGHBOURS = 200
@@ -34,16 +35,13 @@ def _kept(problem: MachineProblem, certificate: Certificate) -> Check:
     assert best is not None
     mapping: Any = best.mapping
     whole = prod(level.fan_out for level in machine.levels)
-    inside, holds, seen = dict.fromkeys(workload.names, 1), True, []
+    boxes, holds, seen = boxes_of(workload, mapping), True, []
     uses = {"pe_use": Fraction(prod(n for level in mapping.levels for _, n in level.spatial), whole)}
     words = [0] * len(machine.levels)
-    for place, mapped in reversed(list(enumerate(mapping.levels))):
-        # A level's tile is what its own loops and all inside of them go through.
-        for dim, n in (*mapped.spatial, *mapped.temporal):
-            inside[dim] *= n
+    for place, mapped in enumerate(mapping.levels):
         held = machine.levels[place].holds
         kept = [one for one in workload.tensors if one.name in mapped.keep and one.name not in held]
-        words[machine.storages[place]] += sum(one.room(inside) for one in kept)
+        words[machine.storages[place]] += sum(one.room(boxes[2 * place]) for one in kept)
     for level, need in zip(machine.levels, words, strict=True):
         if level.room:
             uses.setdefault(f"{level.name}_use", Fraction(need, level.room))

@@ -10,7 +10,7 @@ from dse.domains.levels.space.chains import FACTORS, TEMPORAL
 from dse.support.errors import InputError
 
 GROUP = "loop orders with factors"
-MAX_BYPASSES, MAX_ORDERS, MAX_CHAINS = 256, 10_000, 200_000
+MAX_BYPASSES, MAX_ORDERS, MAX_CHAINS = 256, 10_000, 250_000
 MAX_POWERS = 8
 """Of larger ones the losses, in pJ and cycles, could leave the range of floats."""
 
@@ -23,10 +23,10 @@ def refuse(problem: MachineProblem) -> None:
             f"under cost model 'timeloop' exponents that add up to at most {MAX_POWERS} can be certified, "
             f"got {degree:g} in {problem.objective!r}"
         )
-    if problem.tiles != FACTORS:
+    if problem.tiles != FACTORS and problem.accelerator.even:
         raise InputError(
-            f"tiles {problem.tiles!r} of machines of levels cannot be certified; search them, or choose "
-            "tiles 'factors'"
+            f"tiles {problem.tiles!r} of uneven nests cannot be certified: search them, or choose tiles "
+            "'factors' or even nests"
         )
     if problem.parts.hardware:
         raise InputError("figures of a machine of levels that are open cannot be certified: leave them out")
@@ -48,7 +48,10 @@ def refuse(problem: MachineProblem) -> None:
         )
     chains = max(chain.count for chain in problem.space.chains)
     if chains > MAX_CHAINS:
-        raise InputError(f"{chains:,} ways to factor one dim are too many to certify; at most {MAX_CHAINS:,}")
+        raise InputError(
+            f"{chains:,} ways to {'factor' if problem.tiles == FACTORS else 'cut'} one dim are too many to "
+            f"certify; at most {MAX_CHAINS:,}"
+        )
 
 
 def _refuse_uneven(problem: MachineProblem) -> None:

@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 
 from dse.domains.levels.problem import MachineProblem
-from dse.domains.levels.space.chains import SPATIAL
+from dse.domains.levels.space.chains import FACTORS, SPATIAL
 from dse.models.timeloop.proof.arrangements import Arrangement, Arrangements
 from dse.models.timeloop.proof.branch import Branch
 from dse.models.timeloop.proof.components import Component, component_of, components_of, sharing
@@ -20,6 +20,7 @@ from dse.models.timeloop.proof.counts import Counts
 from dse.models.timeloop.proof.nodes import Node
 from dse.models.timeloop.proof.orders import orders_of
 from dse.models.timeloop.proof.parallel import busy_components
+from dse.models.timeloop.proof.ragged_counts import RaggedCounts
 from dse.models.timeloop.proof.room import SLACK
 from dse.models.timeloop.proof.whole import Rows
 from dse.support.arrays import BoolArray
@@ -168,7 +169,8 @@ def unbounded(first: int) -> Node:
 
 
 def _counts(problem: MachineProblem, components: list[Component]) -> list[Counts]:
-    return [Counts(problem.space.workload, problem.accelerator, one) for one in components]
+    kind = Counts if problem.tiles == FACTORS else RaggedCounts
+    return [kind(problem.space.workload, problem.accelerator, one) for one in components]
 
 
 def _busy(problem: MachineProblem, components: list[Component]) -> list[Component] | None:

@@ -13,10 +13,10 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from dse.domains.levels.problem import MachineProblem
-from dse.domains.levels.space.chains import TEMPORAL, FactorChain, Slot, chain_of
+from dse.domains.levels.space.chains import FACTORS, TEMPORAL, FactorChain, Slot, chain_of
 from dse.domains.levels.uneven import storage_parts, stored
 from dse.domains.levels.workload import Workload
-from dse.support.arrays import FloatArray, IntArray
+from dse.support.arrays import BoolArray, FloatArray, IntArray
 from dse.support.errors import InputError
 
 MAX_CHAINS = 1_000_000
@@ -25,18 +25,25 @@ MAX_CHAINS = 1_000_000
 
 @dataclass(frozen=True)
 class Component:
-    """All factors of some dims: `temporal` and `spatial` are (chains, dims, levels)."""
+    """All factors of some dims: `temporal` and `spatial` are (chains, dims, levels).
+
+    Where tiles need not divide, `tiles` (chains, dims, 1 + 2 x levels) are how long each dim is, and what
+    each loop leaves of it.
+    """
 
     dims: tuple[int, ...]
     temporal: IntArray
     spatial: IntArray
+    tiles: IntArray | None = None
 
     def __len__(self) -> int:
         return len(self.temporal)
 
     @cached_property
     def box(self) -> IntArray:
-        """The product of a dim's factors from a level inwards: (chains, dims, levels + 1)."""
+        """How long a dim is at a level, and at the MACs: (chains, dims, levels + 1)."""
+        if self.tiles is not None:
+            return self.tiles[..., ::2]
         inside = np.cumprod((self.temporal * self.spatial)[..., ::-1], axis=-1)[..., ::-1]
         return np.concatenate([inside, np.ones_like(inside[..., :1])], axis=-1)
 
@@ -49,9 +56,16 @@ class Component:
     @cached_property
     def lengths(self) -> IntArray:
         """What is left of a dim after each loop, outermost first: (chains, 2 x dims x levels)."""
+        if self.tiles is not None:
+            return self.tiles[..., 1:].reshape(len(self), -1)
         after_temporal = self.box[..., 1:] * self.spatial
         both = np.stack([after_temporal, self.box[..., 1:]], axis=-1)
         return both.reshape(len(self), -1)
+
+    def less(self, left: BoolArray) -> Component:
+        """The component with those chains that are left."""
+        tiles = None if self.tiles is None else self.tiles[left]
+        return Component(self.dims, self.temporal[left], self.spatial[left], tiles)
 
 
 def components_of(problem: MachineProblem) -> list[Component]:
@@ -72,10 +86,10 @@ def component_of(
     """The component of some dims whose loops are at these slots."""
     workload, levels, count = problem.space.workload, len(problem.accelerator.levels), 1
     temporal = np.empty((1, 0, levels), dtype=np.int64)
-    spatial = temporal
+    spatial, tiles = temporal, np.empty((1, 0, 2 * levels + 1), dtype=np.int64)
     for dim, own in zip(dims, slots, strict=True):
         chain = problem.space.chains[dim]
-        chains = _factors_of(chain_of(chain.dim, chain.size, own), levels)
+        chains, lengths = _factors_of(chain_of(chain.dim, chain.size, own, problem.tiles), levels)
         count = len(temporal) * len(chains)
         if count > 4 * MAX_CHAINS:
             raise _too_many(workload, dims, count)
@@ -83,7 +97,9 @@ def component_of(
         right = np.tile(np.arange(len(chains)), len(temporal))
         temporal = np.concatenate([temporal[left], chains[right, np.newaxis, :, 0]], axis=1)
         spatial = np.concatenate([spatial[left], chains[right, np.newaxis, :, 1]], axis=1)
-    component = _fitting(problem, Component(dims, temporal, spatial))
+        tiles = np.concatenate([tiles[left], lengths[right, np.newaxis]], axis=1)
+    said = None if problem.tiles == FACTORS else tiles
+    component = _fitting(problem, Component(dims, temporal, spatial, said))
     if len(component) > MAX_CHAINS:
         raise _too_many(workload, dims, len(component))
     return component
@@ -134,7 +150,7 @@ def _fitting(problem: MachineProblem, component: Component) -> Component:
     if not left.any():
         # Nothing fits at all; what is too large is told chain by chain.
         return component
-    return Component(component.dims, component.temporal[left], component.spatial[left])
+    return component.less(left)
 
 
 def tile_words(workload: Workload, tensor: int, component: Component, level: int) -> FloatArray:
@@ -167,11 +183,14 @@ def extent(terms: list[tuple[int, int]], component: Component, level: int) -> Fl
 
 
 @lru_cache(256)
-def _factors_of(chain: FactorChain, levels: int) -> IntArray:
-    """The factors of a chain's slots, by level and kind: (chains, levels, 2). One for all that ask."""
+def _factors_of(chain: FactorChain, levels: int) -> tuple[IntArray, IntArray]:
+    """The factors of a chain's slots, by level and kind: (chains, levels, 2), and how long the dim and what
+    each leaves of it is: (chains, 1 + 2 x levels). One for all that ask.
+    """
     lengths = np.array(chain.lengths)
     ends = np.array([len(lengths) - 1])
     steps: list[IntArray] = []
+    kept: list[IntArray] = []
     for step in chain.choices:
         below = [np.searchsorted(lengths, step.get(length, ())) for length in chain.lengths]
         counts = np.array([len(one) for one in below])
@@ -180,10 +199,15 @@ def _factors_of(chain: FactorChain, levels: int) -> IntArray:
         above = np.repeat(np.arange(len(ends)), many)
         within = np.arange(len(above)) - np.repeat(np.cumsum(many) - many, many)
         left = every[first[ends[above]] + within]
-        steps = [one[above] for one in steps] + [lengths[ends[above]] // lengths[left]]
+        steps = [one[above] for one in steps] + [-(-lengths[ends[above]] // lengths[left])]
+        kept = [one[above] for one in kept] + [lengths[left]]
         ends = left
     factors = np.ones((len(ends), levels, 2), dtype=np.int64)
-    for slot, factor in zip(chain.slots, steps, strict=True):
-        factors[:, slot.level, 0 if slot.kind == TEMPORAL else 1] = factor
+    tiles = np.full((len(ends), 1 + 2 * levels), chain.size, dtype=np.int64)
+    for slot, factor, length in zip(chain.slots, steps, kept, strict=True):
+        kind = 0 if slot.kind == TEMPORAL else 1
+        factors[:, slot.level, kind] = factor
+        tiles[:, 1 + 2 * slot.level + kind :] = length[:, np.newaxis]
     factors.setflags(write=False)
-    return factors
+    tiles.setflags(write=False)
+    return factors, tiles

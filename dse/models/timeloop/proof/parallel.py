@@ -29,10 +29,7 @@ def busy_components(
     kept = Parallel(components, fan_outs).wide_enough(every, least)
     if kept is None:
         return None
-    return [
-        Component(one.dims, one.temporal[left], one.spatial[left])
-        for one, left in zip(components, kept, strict=True)
-    ]
+    return [one.less(left) for one, left in zip(components, kept, strict=True)]
 
 
 class Parallel:

@@ -12,6 +12,7 @@ from dse.core.clock import Clock
 from dse.core.layer import Layer
 from dse.domains.levels.machine import EVEN, TENSORS, Bandwidth, Level, Machine
 from dse.domains.levels.problem import MachineProblem
+from dse.domains.levels.space.chains import FACTORS
 from dse.models.timeloop.proof.bounds import GROUP, refuse
 from dse.models.timeloop.proof.boxes import LevelBoxes
 from dse.proof.proving import prove
@@ -43,16 +44,16 @@ def _prove(
 
 
 def good_mapping(problem: MachineProblem, clock: Clock) -> Incumbent | None:
-    """What steps down from the best of random mappings find, or of uneven nests the best even one, if that is
-    better; None if none is feasible.
+    """What steps down from the best of random mappings find, and from the best one of fewer mappings: of even
+    nests, or of tiles that divide. None if none is feasible.
     """
     space, least, best = problem.space, math.inf, None
-    if problem.accelerator.even:
-        even = solve(problem.with_changes(fixed={**problem.fixed, "nests": EVEN}), clock).best
-        if even is not None:
-            (best,) = problem.vectors([even.mapping])
-            least = float(problem.price(best[np.newaxis]).loss[0])
     points = space.sample(np.random.default_rng(0), FIRST_POINTS)
+    if fewer := _of_fewer(problem):
+        known = solve(fewer, clock).best
+        if known is not None:
+            points = np.concatenate([problem.vectors([known.mapping]), points])
+            best, least = points[0], float(problem.price(points[:1]).loss[0])
     losses = problem.price(points).loss
     for place in np.argsort(losses, kind="stable")[:STARTS].tolist():
         here, loss = points[place], float(losses[place])
@@ -69,6 +70,13 @@ def good_mapping(problem: MachineProblem, clock: Clock) -> Incumbent | None:
     return (
         None if best is None else priced(problem, space.layout.decode(space.decode(best[np.newaxis]).rows[0]))
     )
+
+
+def _of_fewer(problem: MachineProblem) -> MachineProblem | None:
+    """The problem over even nests, or over tiles that divide; None if it is of these."""
+    if problem.accelerator.even:
+        return problem.with_changes(fixed={**problem.fixed, "nests": EVEN})
+    return None if problem.tiles == FACTORS else problem.with_changes(tiles=FACTORS)
 
 
 @cache

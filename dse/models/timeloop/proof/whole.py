@@ -79,20 +79,30 @@ class Rows:
             rows[:, :, looped] = component.temporal[picked].swapaxes(1, 2)
             rows[:, :, [dims + dim for dim in looped]] = component.spatial[picked].swapaxes(1, 2)
         rows[:, :, 3 * dims :] = keep
-        found = [self._ordered(rows, pattern)]
+        tiles = self._tiles(chains)
+        found = [self._ordered(rows, tiles, pattern)]
         mirrored = self._mirror.mirrored(pattern)
         if mirrored != pattern:
             other, mirror = rows.copy(), list(self._mirror.mirror)
             for first in (0, dims):
                 other[:, :, first : first + dims] = rows[:, :, [first + dim for dim in mirror]]
-            found.append(self._ordered(other, mirrored))
+            found.append(self._ordered(other, tiles[:, :, mirror], mirrored))
         return np.concatenate(found) if len(found) > 1 else found[0]
 
-    def _ordered(self, rows: RowArray, pattern: Pattern) -> RowArray:
+    def _tiles(self, chains: IntArray) -> RowArray:
+        """The lengths of tiles, where rows have any: (n, loops, dims)."""
+        dims, loops = len(self._layout.dims), 2 * self._layout.levels if self._layout.sizes else 0
+        tiles = np.ones((len(chains), loops, dims), dtype=np.int32)
+        for component, picked in zip(self._components, chains.T, strict=True):
+            if component.tiles is not None:
+                tiles[:, :, list(component.dims)] = component.tiles[picked, :, 1:].swapaxes(1, 2)
+        return tiles
+
+    def _ordered(self, rows: RowArray, tiles: RowArray, pattern: Pattern) -> RowArray:
         """The rows in the orders of each level that have its choice's innermost loop, each once: where a loop
         that runs once stands does not matter.
         """
-        found = rows.reshape(len(rows), -1)
+        found = np.concatenate([part.reshape(len(rows), -1) for part in (rows, tiles)], axis=1)
         for level, choice in enumerate(pattern):
             found = self._level(found, level, choice)
         return found
