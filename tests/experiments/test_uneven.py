@@ -7,7 +7,7 @@ import json
 import pytest
 
 from experiments import read_rows
-from experiments.uneven import regression
+from experiments.uneven import regression, tiles
 from experiments.uneven.regression import FOLDER
 
 PUBLISHED = json.loads((FOLDER / "regression.json").read_text())
@@ -23,6 +23,13 @@ def test_each_figure_has_its_rows_and_the_page_is_made_from_them() -> None:
     named = {(row["machine"], row["workload"], row["products"].split()[0]) for row in rows}
     assert named == set(FIGURES)
     assert regression.table() in (FOLDER / "regression.md").read_text()
+
+
+def test_the_page_of_any_tiles_is_made_from_its_rows_and_none_loses_by_them() -> None:
+    rows = read_rows(FOLDER / "tiles.csv")
+    assert {row["status"] for row in rows} <= {"optimal", "bounded", tiles.FOUND}
+    assert all(float(row["any"]) <= float(row["factors"]) * (1 + 1e-9) for row in rows)
+    assert tiles.table() in (FOLDER / "tiles.md").read_text()
 
 
 @pytest.mark.parametrize("nests", ["even", "uneven"])

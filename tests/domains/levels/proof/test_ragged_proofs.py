@@ -31,8 +31,8 @@ FEW = 60_000
 
 @pytest.mark.parametrize("objective", ["edp", "latency", "energy"])
 def test_proven_optima_of_any_tiles_are_the_least_of_all_mappings(objective: str) -> None:
-    rng, seen, ragged = np.random.default_rng(1), 0, 0
-    for number in range(10):
+    rng, seen = np.random.default_rng(1), 0
+    for number in range(8):
         layer, machine = LAYERS[number % len(LAYERS)], open_levels(rng)
         problem = MachineProblem(layer, machine, objective, "timeloop", "any")
         space = problem.space
@@ -46,19 +46,18 @@ def test_proven_optima_of_any_tiles_are_the_least_of_all_mappings(objective: str
         assert found.status == ("infeasible" if np.isinf(least) else "optimal")
         if found.best:
             assert found.best.loss == pytest.approx(least)
-            ragged += found.best.mapping.is_ragged
         seen += 1
-    assert seen > 4
+    assert seen > 3
 
 
-def test_a_layer_of_a_prime_size_gains_by_tiles_that_do_not_divide(dse: Dse, tmp_path: Path) -> None:
-    given = ("--layer", "alexnet:conv3", "--accelerator", "gemmini", "--cost-model", "timeloop")
+def test_heads_of_197_tokens_gain_by_tiles_that_do_not_divide(dse: Dse, tmp_path: Path) -> None:
+    given = ("--layer", "vit-b16:2", "--accelerator", "gemmini", "--cost-model", "timeloop")
     asked = ("--objective", "edp", "--cache", str(tmp_path), "--json")
     divided = dse("certify", *given, *asked).json
     found = dse("certify", *given, *asked, "--tiles", "any", "--verify").json
     assert divided["tiles"] == "factors"
     assert (found["tiles"], found["status"]) == ("any", "optimal")
-    assert found["loss"] < 0.99 * divided["loss"]
+    assert found["best"]["loss"] < 0.1 * divided["best"]["loss"]
 
 
 def test_any_tiles_are_proven_of_even_nests_where_the_ways_to_cut_a_dim_are_few() -> None:
@@ -77,4 +76,4 @@ def test_the_code_that_checks_certificates_knows_lengths() -> None:
     )
     found = certify(problem, 20, cache=False)
     assert found.best
-    assert all(one.holds for one in verify(problem, found))
+    assert all(one.passed for one in verify(problem, found))
