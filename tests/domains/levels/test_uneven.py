@@ -21,7 +21,7 @@ from dse.models.timeloop.walk import walk
 from dse.optimum import certify, verify
 from dse.support.errors import InputError
 from tests.conftest import Dse
-from tests.domains.levels.proof.test_certify_machines import LAYERS, random_machine
+from tests.domains.levels.proof.test_certify_machines import LAYERS, random_machine, with_waits
 
 MAX = 15_000
 """Vectors of a space that is gone through."""
@@ -117,9 +117,12 @@ def test_the_kernel_prices_uneven_nests_as_the_reference_does() -> None:
     assert faults > 100
 
 
-def test_an_even_nest_costs_the_same_as_an_uneven_one() -> None:
-    layer = Layer("CONV", 16, 8, 14, 14, 3, 3)
-    even = MachineProblem(layer, load_hardware("simba_like", "timeloop"), "edp", "timeloop")
+@pytest.mark.parametrize("waits", [False, True])
+def test_an_even_nest_costs_the_same_as_an_uneven_one(waits: bool) -> None:
+    layer, machine = Layer("CONV", 16, 8, 14, 14, 3, 3), load_hardware("simba_like", "timeloop")
+    if waits:
+        machine = with_waits(machine, np.random.default_rng(5))
+    even = MachineProblem(layer, machine, "edp", "timeloop")
     uneven = even.with_changes(fixed={"nests": "uneven"})
     genes = even.space.sample(np.random.default_rng(5), 40)
     vectors = uneven.vectors([even.space.decode(genes)[place] for place in range(40)])
@@ -128,10 +131,12 @@ def test_an_even_nest_costs_the_same_as_an_uneven_one() -> None:
     np.testing.assert_allclose(here.energy_nj, there.energy_nj, rtol=1e-12)
 
 
-def test_the_optimum_of_uneven_nests_is_that_of_all_of_them() -> None:
-    rng, proven = np.random.default_rng(6), 0
+@pytest.mark.parametrize("waits", [False, True])
+def test_the_optimum_of_uneven_nests_is_that_of_all_of_them(waits: bool) -> None:
+    rng, others, proven = np.random.default_rng(6), np.random.default_rng(5), 0
     for number in range(90):
         machine = open_levels(rng) if number % 2 else random_machine(rng)
+        machine = with_waits(machine, others) if waits else machine
         layer, objective = LAYERS[number % len(LAYERS)], ("edp", "latency", "energy")[number % 3]
         problem = MachineProblem(layer, with_nests(machine, "uneven"), objective, "timeloop")
         every = problem.with_changes(fixed={"orders": "all"})

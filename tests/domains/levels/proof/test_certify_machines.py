@@ -78,7 +78,10 @@ def random_machine(rng: np.random.Generator) -> Machine:
 
 def with_waits(machine: Machine, rng: np.random.Generator) -> Machine:
     """The machine with fill and drain, or not, and buffering of all kinds."""
-    inner = [replace(level, buffering=str(rng.choice(BUFFERINGS))) for level in machine.levels[1:]]
+    inner = [
+        replace(level, buffering=str(rng.choice(BUFFERINGS))) if level.keeps or level.may_keep else level
+        for level in machine.levels[1:]
+    ]
     return replace(machine, levels=(machine.levels[0], *inner), fill_and_drain=bool(rng.random() < 0.6))
 
 
