@@ -8,14 +8,15 @@ whose optimum can be proven and whose counts are known. A search repeats:
   (ensemble.py), times what a Gaussian process of counts and structure makes of the rest (residual.py);
 - pick: the mapping of the greatest expected improvement over all of these, which descents from thousands of
   priced mappings find (strategy.py). While nothing improves, deviations count more and more;
-- run it. What the judge refuses is learned by a process too; what does not fit by the adviser is not asked,
-  until the judge accepts such a mapping.
+- run it. What the judge refuses is learned, as sets of rules that it may have (rules.py) and by a process;
+  what does not fit by the adviser is not asked, until the judge accepts such a mapping.
 
-The first sample is the proven optimum. After `n_alone` samples every second one is the team's
-(searchers/team), which learns from all of them; and all others are, once the adviser turns out to be useless:
-where a sum of its terms, fitted to all samples but one, does not rank that one. So they are from the
-beginning where the adviser is itself the judge, and in spaces of other things than mappings of two levels
-onto one machine.
+The first samples, until one is measured, are found from the proven optimum and what is near it: mappings that
+the adviser likes, that a judge likely runs, and that are low in all terms. After `n_alone` samples every
+second one is the team's (searchers/team), which learns from all of them; and all others are, once the adviser
+turns out to be useless: where a sum of its terms, fitted to all samples but one, does not rank that one. So
+they are from the beginning where the adviser is itself the judge, and in spaces of other things than mappings
+of two levels onto one machine.
 
 The expected improvement is that of Jones, Schonlau and Welch, "Efficient Global Optimization" (Journal of
 Global Optimization, 1998). Defaults were chosen on judges that were made up for that.
@@ -39,12 +40,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Calibrated:
-    """An adviser's optimum first, and then what it makes of the judge's answers."""
+    """Near an adviser's optimum first, and then by what it makes of the judge's answers."""
 
     adviser: str = "loopnest"
     """The cost model, in words, whose terms are fitted to what the judge measures."""
     n_startup_trials: int = 1
-    """Mappings that begin a search: the adviser's optimum, and others that it likes and that differ most."""
+    """Mappings that begin a search: such as the adviser likes and a judge likely runs."""
     n_alone: int = 8
     """Samples after which every second one is the team's."""
     least_agreement: float = 0.1
@@ -53,7 +54,7 @@ class Calibrated:
     libraries: ClassVar[tuple[str, ...]] = ("scipy",)
     portable: ClassVar[bool] = False
     has_adviser: ClassVar[bool] = True
-    version: ClassVar[str] = "1"
+    version: ClassVar[str] = "2"
 
     def __post_init__(self) -> None:
         if not (isinstance(self.adviser, str) and self.adviser):

@@ -27,6 +27,11 @@ class Usual:
         """Of n usual mappings (n, t)."""
         self.parts = np.maximum(np.median(terms / np.maximum(terms[:, :1], TINY), axis=0), 1e-9)
 
+    def expected(self, terms: FloatArray) -> FloatArray:
+        """What mappings of these terms (n, t) are expected to cost before anything is measured: (n,)."""
+        others: FloatArray = SPARSE * USUAL * (terms[:, 1:] / self.parts[1:]).sum(axis=1)
+        return others + terms[:, 0] / 2
+
 
 class Ensemble:
     """Weights (members, t) of at least 0: each of some that were drawn, as near to them as the samples allow.

@@ -14,6 +14,7 @@ from dse.search.searcher import SearchNote
 from dse.support.arrays import BoolArray, FloatArray, IntArray
 from searchers.calibrated.ensemble import Ensemble, Usual
 from searchers.calibrated.residual import Residual
+from searchers.calibrated.rules import Rules, traits
 from searchers.calibrated.trend import Trend
 from searchers.common.acquisition import log_chance_to_fit, log_improvement
 from searchers.common.features import VaryingFeatures, probes
@@ -31,10 +32,12 @@ if TYPE_CHECKING:
 
 LISTED = 40
 """Mappings near the adviser's optimum that are looked at."""
-NEAR = 1.5
-"""How much worse than its optimum a first sample may be by the adviser."""
+WISH = 2.0
+"""How much more the adviser's own figure counts than what all its terms may cost, or than a chance to run."""
 POOL, ELITES, ROUNDS = 1500, 24, 5
 """Random points that are weighed for a sample, those of which neighbours are, and how often."""
+LOOKED_AT = 300
+"""Of those, the best by merit, of which one is run that is new."""
 ENOUGH = 10
 """Samples from which on an adviser may be found useless."""
 PATIENCE, TRIFLE = 4, 0.003
@@ -79,8 +82,8 @@ class Strategy:
             genes: IntArray = self._asked.genes
             return genes
         if not self._usable_samples().any() or count < self._settings.n_startup_trials:
-            return self._different()
-        return self._pick()
+            return self._pick(self._cautious())
+        return self._pick(self._fitted())
 
     def tell(self, genes: IntArray, evaluations: Evaluations) -> None:
         """Learn from what was asked for last, or known before."""
@@ -120,24 +123,27 @@ class Strategy:
         found: BoolArray = np.isfinite(self._losses) & (self._figures > 0).all(axis=1)
         return found
 
-    def _different(self) -> IntArray:
-        """The point that is the most unlike those that were asked for, of those that the adviser likes."""
-        points = np.concatenate([self._best, self._space.sample(self._rng, POOL)])
-        points = self._new(points)
-        losses = self._adviser.losses(points)
-        liked = losses <= NEAR * self._adviser.losses(self._best[:1]).sum()
-        if not len(self._genes) or not liked.any():
-            return points[:1]
-        points = points[liked]
-        there, here = self._structure(self._genes), self._structure(points)
-        apart = np.square(here[:, np.newaxis] - there).sum(axis=2).min(axis=1)
-        farthest = int(np.argmax(apart))
-        found: IntArray = points[farthest : farthest + 1]
-        return found
+    def _log_chance(self) -> Callable[[IntArray], FloatArray]:
+        """The log of the chance that the judge runs points, by the rules that it may have."""
+        shown, chances = traits(self._adviser.space, self._genes)
+        rules = Rules(shown, self._refused, chances)
+        return lambda points: rules.log_chance(traits(self._adviser.space, points)[0])
 
-    def _pick(self) -> IntArray:
-        """The point of the greatest expected improvement that descents from many points find."""
-        merit = self._fitted()
+    def _cautious(self) -> Callable[[IntArray], FloatArray]:
+        """The merit of points while nothing is measured: likely to run, and low in all terms."""
+        chance = self._log_chance()
+
+        def merit(points: IntArray) -> FloatArray:
+            _, terms = self._adviser.terms(points)
+            costs = [usual.expected(self._first(terms, each)) for each, usual in enumerate(self._usual)]
+            said = WISH * np.log(self._adviser.losses(points)) + np.log(costs).sum(axis=0)
+            found: FloatArray = chance(points) - said
+            return found
+
+        return merit
+
+    def _pick(self, merit: Callable[[IntArray], FloatArray]) -> IntArray:
+        """The point of the greatest merit, of those that are new, that descents from many points find."""
         rows = np.argsort(self._losses, kind="stable")[:ELITES]
         pool = np.concatenate([self._elites, self._best, self._genes[rows]])
         pool = np.concatenate([pool, self._space.sample(self._rng, POOL)])
@@ -147,9 +153,10 @@ class Strategy:
             pool = pool[self._allowed(pool)]
             merits = merit(pool)
             order = np.argsort(-merits, kind="stable")
-            new = self._visited.find(pool[order]) < 0
-            if new.any() and merits[order[new][0]] > value:
-                best, value = pool[order[new][:1]], merits[order[new][0]]
+            first = order[:LOOKED_AT]
+            new = first[self._unlike(pool[first])]
+            if len(new) and merits[new[0]] > value:
+                best, value = pool[new[:1]], merits[new[0]]
             elites = pool[order[:ELITES]]
             near = [block.neighbours(point) for point in elites for block in self._space.blocks]
             pool = np.concatenate([elites, *near])
@@ -176,6 +183,7 @@ class Strategy:
         left = logs.sum(axis=1)[:, np.newaxis] - trend(terms)
         residual = Residual(self._counts(terms), self._structure(genes), left)
         best = float(logs.sum(axis=1)[np.argmin(self._losses[rows])])
+        chance = self._log_chance()
         faults, wider = self._faults(), 1 + self._idle() / PATIENCE
 
         def merit(points: IntArray) -> FloatArray:
@@ -185,6 +193,7 @@ class Strategy:
             means, deviation = means + trend(there), deviation * wider
             each = log_improvement(means.ravel(), np.repeat(deviation, means.shape[1]), best)
             found: FloatArray = np.logaddexp.reduce(each.reshape(means.shape), axis=1)
+            found = found + chance(points)
             if faults is not None:
                 risk, doubt = faults.at(counts, structure)
                 found = found + log_chance_to_fit(risk[:, 0] - 0.5, doubt + FAULT)
@@ -234,6 +243,13 @@ class Strategy:
 
     # What is seen of mappings.
 
+    def _unlike(self, points: IntArray) -> BoolArray:
+        """Which points are new, and no term of the adviser's is the same as for one that was asked for."""
+        _, terms = self._adviser.terms(np.concatenate([self._genes, points]))
+        _, first, place = np.unique(terms, axis=0, return_index=True, return_inverse=True)
+        new: BoolArray = (first[place.ravel()] >= len(self._genes))[len(self._genes) :]
+        return new & (self._visited.find(points) < 0)
+
     def _scale(self) -> None:
         drawn = probes(self._space)
         self._names, terms = self._adviser.terms(drawn)
@@ -259,11 +275,3 @@ class Strategy:
             return np.ones(len(points), np.bool_)
         found = self._adviser.usable(points)
         return found if found.any() else np.ones(len(points), np.bool_)
-
-    def _new(self, points: IntArray) -> IntArray:
-        points = self._space.canonical(points)
-        _, first = np.unique(points, axis=0, return_index=True)
-        points = points[np.sort(first)]
-        new = points[(self._visited.find(points) < 0)]
-        new = new if len(new) else points
-        return new[self._allowed(new)]
