@@ -43,8 +43,7 @@ class Judge:
         cycles = 300 * (terms["fills of input"] + terms["fills of weight"]) + 3 * terms["inner steps"]
         cycles = cycles + 2 * terms["compute"]
         if self.name == "draws":
-            seeds = [int.from_bytes(row.tobytes()[::8], "little") % 2**63 for row in mappings.rows]
-            cycles = np.array([np.random.default_rng(seed).integers(10**5, 10**7) for seed in seeds])
+            cycles = np.array([np.random.default_rng(row).integers(10**5, 10**7) for row in mappings.rows])
         columns["cycles"] = np.where(costs.valid, cycles, 0).astype(np.int64)
         if self.name == "refuses":
             refused = mappings.rows[:, 0] == 0
@@ -81,8 +80,8 @@ def test_refusals_are_learned_and_mappings_that_do_not_fit_are_not_asked() -> No
 
 def test_an_adviser_that_says_nothing_of_the_judge_is_given_up_with_its_rank_correlation() -> None:
     with pytest.warns(UselessAdviser, match=r"adviser 'loopnest' says little .* correlation -?0\.\d\d of"):
-        found = searched("draws", budget=11, least_agreement=0.9, n_alone=4)
-    assert len(found.record) == 11
+        found = searched("draws", budget=15, least_agreement=0.9, n_alone=4)
+    assert len(found.record) == 15
 
 
 @pytest.mark.parametrize("adviser", ["maestro", "loopnest(dram_pj=100.0)"])
