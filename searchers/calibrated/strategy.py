@@ -14,7 +14,7 @@ from dse.search.searcher import SearchNote
 from dse.support.arrays import BoolArray, FloatArray, IntArray
 from searchers.calibrated.ensemble import Ensemble, Usual
 from searchers.calibrated.residual import Residual
-from searchers.calibrated.rules import Rules, traits
+from searchers.calibrated.rules import Rules
 from searchers.calibrated.trend import Trend
 from searchers.common.acquisition import log_chance_to_fit, log_improvement
 from searchers.common.features import VaryingFeatures, probes
@@ -125,9 +125,9 @@ class Strategy:
 
     def _log_chance(self) -> Callable[[IntArray], FloatArray]:
         """The log of the chance that the judge runs points, by the rules that it may have."""
-        shown, chances = traits(self._adviser.space, self._genes)
+        shown, chances = self._adviser.traits(self._genes)
         rules = Rules(shown, self._refused, chances)
-        return lambda points: rules.log_chance(traits(self._adviser.space, points)[0])
+        return lambda points: rules.log_chance(self._adviser.traits(points)[0])
 
     def _cautious(self) -> Callable[[IntArray], FloatArray]:
         """The merit of points while nothing is measured: likely to run, and low in all terms."""

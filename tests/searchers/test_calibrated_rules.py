@@ -8,13 +8,15 @@ from dse.core.layer import DIMS, Layer
 from dse.domains.clustered.accelerator import PRESETS
 from dse.domains.clustered.mapping import OUTER_PARALLEL, OUTER_TILE
 from dse.domains.clustered.problem import Problem
-from searchers.calibrated.rules import Rules, traits
+from dse.domains.clustered.traits import traits_of
+from searchers.calibrated.rules import Rules
 
 LAYER = Layer("CONV", 8, 8, 8, 8, 3, 3, (1, 1), (1, 1))
-SPACE = Problem(LAYER, PRESETS["eyeriss-small"]).space
+EDGE = PRESETS["eyeriss-small"]
+SPACE = Problem(LAYER, EDGE).space
 GENES = SPACE.sample(np.random.default_rng(0), 400)
 ROWS = SPACE.decode(GENES).rows
-SHOWN, CHANCES = traits(SPACE, GENES)
+SHOWN, CHANCES = traits_of(LAYER, EDGE, ROWS)
 HALF = 30
 
 

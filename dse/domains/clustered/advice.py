@@ -14,6 +14,7 @@ from dse.core.space import Space
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.space.mapping_space import MappingSpace
 from dse.domains.clustered.terms import terms_of
+from dse.domains.clustered.traits import traits_of
 from dse.support.arrays import BoolArray, FloatArray, IntArray
 from dse.support.errors import InputError
 
@@ -34,7 +35,7 @@ class Adviser:
         self.problem = Problem(
             space.priced, space.accelerator, objective, name, space.tiles, space.fixed, space.parts
         )
-        self.space = space
+        self._space = space
 
     def usable(self, genes: IntArray) -> BoolArray:
         """Which points (n, genes) it prices and finds to fit into the buffers."""
@@ -47,22 +48,26 @@ class Adviser:
 
     def terms(self, genes: IntArray) -> tuple[tuple[str, ...], FloatArray]:
         """The terms by name, and those of n points: (n, terms)."""
-        found = terms_of(self.problem, self.space.decode(genes))
+        found = terms_of(self.problem, self._space.decode(genes))
         return tuple(found), np.stack(list(found.values()), axis=1)
+
+    def traits(self, genes: IntArray) -> tuple[BoolArray, FloatArray]:
+        """What n points do that a judge may refuse, (n, traits), and the chances that it does: (traits,)."""
+        return traits_of(self._space.layer, self._space.accelerator, self._space.decode(genes).rows)
 
     def best(self, most: int, rng: np.random.Generator) -> IntArray:
         """Its best points, the best first: those proven where it can be proven, else those that it finds."""
         try:
             prover: Any = prover_of(self.problem)
             prover.refuse()
-            if prover.floor_only or self.space.tiles != "factors":
+            if prover.floor_only or self._space.tiles != "factors":
                 raise InputError("a proof would take too long")
             best = prover.solve(Clock(), None).best
             if best is None:
-                return np.empty((0, len(self.space.sizes)), np.int64)
+                return np.empty((0, len(self._space.sizes)), np.int64)
             found = np.array([best.genes])
         except InputError:
-            return self._descended(self.space.sample(rng, POINTS), most)
+            return self._descended(self._space.sample(rng, POINTS), most)
         try:
             if not hasattr(prover, "refuse_list"):
                 raise InputError("its proofs list no mappings")
@@ -77,8 +82,8 @@ class Adviser:
         for _ in range(ROUNDS):
             losses = self.losses(points)
             points = points[np.argsort(losses, kind="stable")[: max(most, KEPT)]]
-            near = [block.neighbours(point) for point in points[:KEPT] for block in self.space.blocks]
-            points = np.unique(self.space.canonical(np.concatenate([points, *near])), axis=0)
+            near = [block.neighbours(point) for point in points[:KEPT] for block in self._space.blocks]
+            points = np.unique(self._space.canonical(np.concatenate([points, *near])), axis=0)
         losses = self.losses(points)
         order = np.argsort(losses, kind="stable")[:most]
         return points[order[np.isfinite(losses[order])]]
