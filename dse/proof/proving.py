@@ -30,10 +30,11 @@ def prove(
     clock: Clock,
     known: Certificate | None = None,
     threads: int | None = None,
+    price: Callable[[AnyProblem, Any], Incumbent | None] = priced,
 ) -> Certificate:
     """Prove the problem's optimum over `boxes`, or what can be proven of it in the time of `clock`.
 
-    A design of the boxes is the mapping `mapping_of` it. `known` is what an earlier run of the same code
+    A design of the boxes is the mapping `mapping_of` it, or the point, as `price` takes it. `known` is what an earlier run of the same code
     left; without it, `begin` finds a mapping to begin with, if it can: of boxes that `begin_late` only if the
     time is over before the search has met one. RuntimeError if the problem prices the
     best mapping otherwise than the boxes do.
@@ -47,7 +48,7 @@ def prove(
     if late and search.loss == math.inf and not search.finished and (best := begin()):
         search.loss = best.loss
     if search.design is not None:
-        best = _checked(problem, mapping_of(search.design), search.loss)
+        best = _checked(problem, price(problem, mapping_of(search.design)), search.loss)
     status, lower_bound, before = OPTIMAL if best else INFEASIBLE, search.loss, None
     if not search.finished:
         status, lower_bound = BOUNDED, search.bound
@@ -84,10 +85,9 @@ def counts_of(search: Search, mappings: int, before: Counts | None) -> Counts:
     )
 
 
-def _checked(problem: AnyProblem, mapping: Any, loss: float) -> Incumbent:
-    """The mapping as the problem prices it: its loss has to be what was found."""
-    best = priced(problem, mapping)
+def _checked(problem: AnyProblem, best: Incumbent | None, loss: float) -> Incumbent:
+    """The best mapping as the problem prices it: its loss has to be what was found."""
     if best is None or best.loss != loss:
-        seen = "refuses it" if best is None else f"finds {best.loss!r}"
-        raise RuntimeError(f"the proof finds loss {loss!r} and the cost model {seen}: {mapping}")
+        seen = "refuses the mapping" if best is None else f"finds {best.loss!r}: {best.mapping}"
+        raise RuntimeError(f"the proof finds loss {loss!r} and the cost model {seen}")
     return best

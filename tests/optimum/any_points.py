@@ -42,6 +42,7 @@ def _around(row: IntArray, root: IntArray, given: Given, rng: np.random.Generato
     """A box that holds the mapping of a row."""
     found, single, chosen = root.copy(), rng.random() < 0.5, rng.random() < 0.5
     found[box.CLUSTER], depthwise = row[CLUSTER], given.layers["depthwise"][0]
+    found[box.CLUSTERS] = found[box.PES] // row[CLUSTER]
     found[box.PARALLEL] = max(row[OUTER_PARALLEL], depthwise)
     tables = (given.outer_tiles, OUTER_TILE, 0, single), (given.inner_tiles, INNER_TILE, 8, False)
     for table, tiles, column, one in tables:

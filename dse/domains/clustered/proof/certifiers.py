@@ -23,7 +23,18 @@ def certifier_of(problem: Problem) -> Certifier:
 
 def has_floor_only(problem: Problem) -> bool:
     """Whether a problem is beyond the solver, and a floor is what can be said of it."""
-    return problem.parts != SPACES["default"] or objective_named(problem.objective).of_need
+    if objective_named(problem.objective).of_need:
+        return True
+    return problem.parts != SPACES["default"] and not takes_space(problem)
+
+
+def takes_space(problem: Problem) -> bool:
+    """Whether the cost model has boxes of the problem's space, which is not the default."""
+    try:
+        takes = getattr(certifier_of(problem), "takes_space", None)
+    except InputError:
+        return False
+    return takes is not None and bool(takes(problem))
 
 
 def floor_of(problem: Problem) -> float:

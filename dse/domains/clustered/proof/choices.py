@@ -37,14 +37,19 @@ def cluster_sizes(problem: Problem) -> IntArray:
     return np.array(problem.accelerator.cluster_sizes if sizes is None else sizes, dtype=np.int64)
 
 
+def parallel_choices(problem: Problem, level: str) -> list[str]:
+    """The dims that may be parallel at a level, as the space calls them."""
+    allowed = allowed_values(problem.space.fixed, f"{level}.parallel")
+    return [dim for dim in problem.parts.dims if allowed is None or dim in allowed]
+
+
 def parallel_dims(problem: Problem) -> list[list[int]]:
     """By level, the positions of the dims to try as the parallel one; in a depthwise layer K means C."""
     first = 1 if problem.layer.type == "DSCONV" else 0
     found = []
     for name in LEVELS:
-        allowed = allowed_values(problem.space.fixed, f"{name}.parallel")
-        places = (place for place, dim in enumerate(MAPPED_DIMS) if allowed is None or dim in allowed)
-        found.append(sorted({max(place, first) for place in places}))
+        dims = [dim for dim in parallel_choices(problem, name) if dim in MAPPED_DIMS]
+        found.append(sorted({max(MAPPED_DIMS.index(dim), first) for dim in dims}))
     return found
 
 

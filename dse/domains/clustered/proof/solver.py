@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dse.core.certificate import Certificate, Incumbent
+from dataclasses import replace
+
+from dse.core.certificate import BOUNDED, Certificate, Incumbent, priced_point
 from dse.core.clock import Clock
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof.certifiers import certifier_of, has_floor_only, refuse, refuse_limits
-from dse.domains.clustered.proof.descent import good_mapping, with_factors
+from dse.domains.clustered.proof.descent import descend, good_mapping, with_factors
 from dse.domains.clustered.proof.warming import warm
 from dse.proof.proving import prove
 from dse.support.errors import InputError
@@ -32,7 +34,22 @@ def solve(
     boxes = certifier_of(problem).make_boxes(problem)
     refuse_limits(problem, boxes)
     warm(problem.model.name, problem.tiles)
-    return prove(problem, boxes, boxes.mapping_of, lambda: begin(problem), clock, known, threads)
+    if not problem.hardware_genes:
+        return prove(problem, boxes, boxes.mapping_of, lambda: begin(problem), clock, known, threads)
+    found = prove(
+        problem, boxes, boxes.point_of, lambda: begin_point(problem), clock, known, threads, priced_point
+    )
+    # Beside the boxes there may be mappings that have a floor alone.
+    floor = boxes.cut_floor()
+    if found.lower_bound <= floor:
+        return found
+    return replace(found, status=BOUNDED, lower_bound=floor)
+
+
+def begin_point(problem: Problem) -> Incumbent | None:
+    """A good point of a space that says what the machine is."""
+    point = descend(problem, 0.0, Clock(), FEW_DRAWN)
+    return None if point is None else priced_point(problem, point)
 
 
 def begin(problem: Problem) -> Incumbent | None:

@@ -136,5 +136,5 @@ def named_parallel(fixed: Mapping[str, Any], level: str, dims: IntArray) -> IntA
     allowed = allowed_values(fixed, f"{level}.parallel")
     if allowed is None:
         return dims
-    places = [MAPPED_DIMS.index(dim) for dim in allowed]
-    return np.where(np.isin(dims, places), dims, places[0])
+    places = [DIMS.index(dim) for dim in allowed]
+    return np.where(np.isin(dims, places), dims, DIMS.index("K"))

@@ -16,11 +16,14 @@ from dse.core.objective import objective_named
 from dse.domains.clustered.figures import environment_area
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.space.genes import MAPPED_DIMS
+from dse.domains.clustered.space.parts import SPACES
 from dse.models.maestro.proof.boxes import MaestroBoxes
 from dse.models.maestro.proof.records import BUFFERS
+from dse.models.maestro.proof.spaces import WORK, SpaceBoxes, takes
 from dse.support.errors import InputError
 from dse.support.jit import load_kernels
 
+takes_space = takes
 GROUP = MaestroBoxes.kind
 COUNTER, ENOUGH_L2 = 2**31, 9_900_000
 """MAESTRO counts steps in 32 bits. An outer tile of 2^31 steps needs more L2 than this.
@@ -28,8 +31,6 @@ COUNTER, ENOUGH_L2 = 2**31, 9_900_000
 A tile of k * c * y * x steps has at least c*y*x, k*c and k*y*x elements of the tensors. Their product is the
 square of the steps, so their sum is at least three times its cube root; L2 holds twice that.
 """
-WORK = {"latency", "energy"}
-"""Figures that depend on time and traffic alone."""
 LARGEST_COUNT, LARGEST_LANES = 2**62, 2**31 - 1
 
 
@@ -65,7 +66,7 @@ def make_boxes(problem: Problem) -> MaestroBoxes:
     """The problem's boxes, if it is not refused."""
     # None of the kernels is to be older than what it is made of.
     load_kernels("dse.models.maestro.proof.box", "dse.models.maestro")
-    return MaestroBoxes(problem)
+    return MaestroBoxes(problem) if problem.parts == SPACES["default"] else SpaceBoxes(problem)
 
 
 def least_area(problem: Problem) -> float:

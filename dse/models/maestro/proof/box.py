@@ -1,8 +1,9 @@
 """The bound of boxes, and what is left of them: the compiled part of the proof.
 
-A row (20) has the places of the lowest and highest outer tile of each dim among those it is chosen from, the
+A row (22) has the places of the lowest and highest outer tile of each dim among those it is chosen from, the
 same of inner tiles, then CLUSTER, PARALLEL and INNER: the cluster size and the parallel dims of both levels,
-the inner one -1 where it is not chosen. ORDERS has a bit for each outer order that is not ruled out.
+the inner one -1 where it is not chosen, 4 or 5 where R or S is spread. ORDERS has a bit for each outer order
+that is not ruled out. CLUSTERS are how many there are, and PES the PEs of the machine.
 """
 
 from __future__ import annotations
@@ -11,20 +12,20 @@ import numpy as np
 
 from dse.models.maestro.proof.inner import box_cycles, pair_up
 from dse.models.maestro.proof.outer import least_of_order, set_steps, value_of
-from dse.models.maestro.proof.records import DIMS, l1_need
+from dse.models.maestro.proof.records import DIMS, Y, l1_need
 from dse.models.maestro.proof.spread import spread
 from dse.models.maestro.proof.totals import set_loops
 from dse.support.compiling import inlined, kernel, subroutine
 
-CLUSTER, PARALLEL, INNER, ORDERS = 16, 17, 18, 19
-ROW = 20
+CLUSTER, PARALLEL, INNER, ORDERS, CLUSTERS, PES = range(16, 22)
+ROW = 22
 
 
 @kernel
 def bound_boxes(rows, given, scratch, to_beat, losses):
     """Sets a loss (n,) that no feasible mapping of each box is below; inf where there is none.
 
-    Inner tiles that fit nowhere are left out of the rows (n, 20), and outer orders that are not below
+    Inner tiles that fit nowhere are left out of the rows (n, 22), and outer orders that are not below
     `to_beat`. Of a box that is not below it the bound may be any number that is not.
     """
     for index in range(len(rows)):
@@ -40,7 +41,7 @@ def bound_box(row, given, scratch, to_beat):
     layer, machine = given.layers[0], given.machines[0]
     if not set_box(row, box, given):
         return np.inf
-    if not spread(row, box, layer, machine, given.outer_tiles, scratch):
+    if not spread(row, box, layer, given.outer_tiles, scratch):
         return np.inf
     set_loops(box, least, layer, scratch.loops)
     set_steps(box, layer, machine, given.perfect, scratch)
@@ -72,11 +73,15 @@ def set_box(row, box, given):
     """
     layer, l1, tiles = given.layers[0], given.machines[0].l1, given.inner_tiles
     box.cluster, box.parallel, box.inner, box.single = row[CLUSTER], row[PARALLEL], row[INNER], 1
+    box.clusters, box.taps = row[CLUSTERS], layer.taps
     for dim in range(DIMS):
         box.low[dim] = given.outer_tiles[dim, row[2 * dim]]
         box.high[dim] = given.outer_tiles[dim, row[2 * dim + 1]]
+        box.halos[dim], box.more[dim] = layer.halos[dim], 0
         if box.low[dim] < box.high[dim]:
             box.single = 0
+    if given.fit and not set_fit(row, box, given):
+        return False
     for dim in range(DIMS):
         low, high = row[8 + 2 * dim], row[9 + 2 * dim]
         while low <= high and leaves_rest(box, dim, tiles[dim, low], given.perfect):
@@ -84,7 +89,7 @@ def set_box(row, box, given):
         if low > high or tiles[dim, low] > box.high[dim]:
             return False
         row[8 + 2 * dim], box.inner_low[dim] = low, tiles[dim, low]
-    if l1_need(box.inner_low, layer) > l1:
+    if l1_need(box.inner_low, box.halos, box.taps, layer.depthwise) > l1:
         return False
     for dim in range(DIMS):
         low, high = row[8 + 2 * dim], row[9 + 2 * dim]
@@ -92,7 +97,8 @@ def set_box(row, box, given):
         while first < high:
             middle = (first + high + 1) // 2
             box.inner_low[dim] = tiles[dim, middle]
-            if tiles[dim, middle] <= box.high[dim] and l1_need(box.inner_low, layer) <= l1:
+            need = l1_need(box.inner_low, box.halos, box.taps, layer.depthwise)
+            if tiles[dim, middle] <= box.high[dim] and need <= l1:
                 first = middle
             else:
                 high = middle - 1
@@ -100,6 +106,27 @@ def set_box(row, box, given):
             high -= 1
         row[9 + 2 * dim], box.inner_low[dim] = high, least
     return True
+
+
+@subroutine
+def set_fit(row, box, given):
+    """Leaves the inner tiles of the parallel dim that fit into an outer tile as often as there are PEs, or sets
+    the piece of the filter that a PE has; False if none is left."""
+    layer, dim, cluster = given.layers[0], box.inner, box.cluster
+    if dim >= DIMS:
+        window = layer.windows[dim - DIMS]
+        piece = window // cluster
+        image = Y + dim - DIMS
+        box.taps = layer.taps // window * piece
+        box.halos[image], box.more[image] = piece - 1, window - piece
+        return True
+    low, high, tiles = row[8 + 2 * dim], row[9 + 2 * dim], given.inner_tiles
+    while low <= high and tiles[dim, low] * cluster < box.low[dim]:
+        low += 1
+    while low <= high and tiles[dim, high] * cluster > box.high[dim]:
+        high -= 1
+    row[8 + 2 * dim], row[9 + 2 * dim] = low, high
+    return low <= high
 
 
 @inlined

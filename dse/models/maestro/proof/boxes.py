@@ -43,7 +43,7 @@ WORK_A_POOL, WORK_A_MAPPING = 400_000, 4
 
 @dataclass(frozen=True)
 class MaestroBoxes:
-    """The boxes of a problem that is not refused: rows (n, 20), see `box`."""
+    """The boxes of a problem that is not refused: rows (n, 22), see `box`."""
 
     problem: Problem
     work: list[int] = field(default_factory=list)
@@ -70,7 +70,7 @@ class MaestroBoxes:
     def roots(self) -> IntArray:
         """See Boxes."""
         problem, chains = self.problem, tile_chains(self.problem)
-        choices = list(product(cluster_sizes(problem).tolist(), parallel_dims(problem)[0]))
+        choices = self._choices()
         rows = np.zeros((len(choices), box.ROW), np.int64)
         rows[:, HIGH] = [len(chain.outer_choices) - 1 for chain in chains]
         if not of_buffers(problem):
@@ -79,10 +79,15 @@ class MaestroBoxes:
                 0 if chain.inner else np.count_nonzero(self.given.inner_tiles[dim]) - 1
                 for dim, chain in enumerate(chains)
             ]
-        rows[:, [box.CLUSTER, box.PARALLEL]] = choices
-        rows[:, box.INNER] = -1
+        rows[:, [box.CLUSTER, box.PARALLEL, box.INNER, box.CLUSTERS, box.PES]] = choices
         rows[:, box.ORDERS] = sum(1 << order for order in allowed_orders(problem)[0])
         return rows
+
+    def _choices(self) -> list[tuple[int, ...]]:
+        """Cluster sizes, outer and inner parallel dims, numbers of clusters, and PEs."""
+        problem, pes = self.problem, self.problem.accelerator.num_pes
+        pairs = product(cluster_sizes(problem).tolist(), parallel_dims(problem)[0])
+        return [(cluster, outer, -1, pes // cluster, pes) for cluster, outer in pairs]
 
     def bound(self, boxes: IntArray, to_beat: float) -> Bounded:
         """See Boxes."""
@@ -126,20 +131,27 @@ class MaestroBoxes:
         """Lower and upper parts of boxes by an inner tile, of the parallel dim first."""
         table, counts, each = self.given.inner_tiles, inner_counts(boxes), np.arange(len(boxes))
         parallel = boxes[:, box.INNER]
-        dim = np.where(counts[each, parallel] > 1, parallel, counts.argmax(axis=1))
+        # That of a filter dim is its piece.
+        of_tiles = np.minimum(parallel, DIMS - 1)
+        first = (parallel < DIMS) & (counts[each, of_tiles] > 1)
+        dim = np.where(first, parallel, counts.argmax(axis=1))
         low, high = table[dim, boxes[each, 8 + 2 * dim]], table[dim, boxes[each, 9 + 2 * dim]]
         return halves(boxes, 8 + 2 * dim, dim, table, middle(low, high))
 
     def settle(self, boxes: IntArray, to_beat: float) -> Found:
         """See Boxes."""
-        losses, designs = [np.empty(0)], [np.empty((0, 27), np.int64)]
+        losses, designs = [np.empty(0)], [np.empty((0, self._settled.width), np.int64)]
         for rows in self._settled.rows(boxes):
-            found = self.problem.evaluate(MappingBatch(rows)).loss
+            found = self._losses(rows)
             better = found < to_beat
             losses.append(found[better])
             designs.append(rows[better])
             self.work.append(WORK_A_MAPPING * len(rows))
         return Found(np.concatenate(losses), np.concatenate(designs))
+
+    def _losses(self, rows: IntArray) -> FloatArray:
+        """What rows of mappings cost."""
+        return self.problem.evaluate(MappingBatch(rows)).loss
 
     def improve(self, design: Any, loss: float) -> Found:
         """Now and then, mappings around the best one: what a proof of latency ends with."""
@@ -190,7 +202,7 @@ def last_of_lower(low: IntArray, high: IntArray, size: IntArray) -> IntArray:
 def halves(
     boxes: IntArray, column: IntArray, dim: IntArray, table: IntArray, last: IntArray
 ) -> tuple[IntArray, IntArray]:
-    """Parts of boxes (n, 20) whose interval in a `column` (n,) ends with the `last` tile, and the others.
+    """Parts of boxes (n, 22) whose interval in a `column` (n,) ends with the `last` tile, and the others.
 
     If that is none of the tiles of its `dim` in the `table`, with the one before it, or with the first.
     """

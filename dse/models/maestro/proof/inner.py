@@ -17,7 +17,7 @@ from dse.models.maestro.proof.records import (
     in_weights,
     pieces,
 )
-from dse.support.compiling import subroutine
+from dse.support.compiling import inlined, subroutine
 
 
 @subroutine
@@ -30,18 +30,20 @@ def box_cycles(box, least, given):
     """
     layer, machine, cluster = given.layers[0], given.machines[0], box.cluster
     serial, fewest, shortest = 2**62, 2**62, 2**62
-    for inner in range(DIMS):
-        if not given.parallels[inner] or (box.inner >= 0 and box.inner != inner):
+    for inner in range(DIMS + 2):
+        if not may_be_inner(inner, box, given):
             continue
-        floor, work, step, steps = layer.taps, layer.taps, layer.taps, 1
+        floor, work, step, steps = box.taps, box.taps, box.taps, 1
         for dim in range(DIMS):
             size, low, high = layer.sizes[dim], box.low[dim], box.high[dim]
             whole = max(size // high, 1)
-            of_step = fewest_counted(low, cluster) if dim == inner else low
+            of_step = low + box.more[dim]
+            if dim == inner:
+                of_step = pieces(low, cluster) if given.fit else fewest_counted(low, cluster)
             if dim == box.parallel:
                 whole = least.whole_rounds
                 floor *= least.busiest_pes if dim == inner else least.busiest
-                work *= whole * of_step if dim == inner else least.whole_steps
+                work *= whole * of_step if dim == inner else least.whole_steps + whole * box.more[dim]
             elif dim == inner:
                 if low == high:
                     floor *= size // low * pieces(low, cluster) + pieces(size % low, cluster)
@@ -50,7 +52,7 @@ def box_cycles(box, least, given):
                 work *= max(whole * of_step, fewest_counted(in_whole(size, low, high), cluster))
             else:
                 floor *= size
-                work *= in_whole(size, low, high)
+                work *= in_whole(size, low, high) + whole * box.more[dim]
             step *= of_step
             steps *= whole
         into = first_data(box, inner, layer, machine)
@@ -59,8 +61,14 @@ def box_cycles(box, least, given):
         floor = pieces(floor, machine.lanes)
         serial, fewest = min(serial, floor), min(fewest, max(floor, every))
         shortest = min(shortest, one)
-    lanes = all_lanes(layer, machine)
+    lanes = all_lanes(box, layer, machine)
     return max(serial, lanes), max(fewest, lanes), shortest
+
+
+@inlined
+def may_be_inner(inner, box, given):
+    """Whether a dim may be the parallel one of the inner level; R or S only where that is chosen."""
+    return box.inner == inner or (box.inner < 0 and inner < DIMS and given.parallels[inner])
 
 
 @subroutine
@@ -83,7 +91,7 @@ def first_data(box, inner, layer, machine):
     """Cycles until the first data of an outer step are in, of any inner tiles with this parallel dim."""
     inputs, weights = 1, layer.taps
     for dim in range(DIMS):
-        own, halo = box.inner_low[dim], layer.halos[dim]
+        own, halo = box.inner_low[dim], box.halos[dim]
         wide = own + halo
         if dim == inner:
             own = min(box.cluster * own, box.low[dim])
@@ -96,12 +104,12 @@ def first_data(box, inner, layer, machine):
 
 
 @subroutine
-def all_lanes(layer, machine):
-    """Cycles of the layer on all lanes."""
+def all_lanes(box, layer, machine):
+    """Cycles of the layer on all lanes of the clusters."""
     work = layer.taps
     for dim in range(DIMS):
         work *= layer.sizes[dim]
-    return pieces(work, machine.pes * machine.lanes)
+    return pieces(work, box.clusters * box.cluster * machine.lanes)
 
 
 @subroutine
@@ -115,13 +123,13 @@ def serial_floor(box, inner, tile, layer, machine):
     """The serial floor of mappings of one outer tile a dim whose parallel dim `inner` has this inner tile:
     see `dse.domains.clustered.feasibility`.
     """
-    work, cluster = layer.taps, box.cluster
+    work, cluster = box.taps, box.cluster
     for dim in range(DIMS):
         size, outer = layer.sizes[dim], box.low[dim]
         if dim != box.parallel and dim != inner:
             work *= size
             continue
-        span = outer * (machine.pes // cluster if dim == box.parallel else 1)
+        span = outer * (box.clusters if dim == box.parallel else 1)
         left = min(outer, size % span)
         if dim == inner:
             work *= size // span * busiest(outer, tile, cluster) + busiest(left, tile, cluster)
@@ -152,9 +160,9 @@ def whole_cycles(box, inner, tile, layer, machine):
 
     Those are of the smallest inner tiles, but along the parallel dim `inner`, of which the tile is known.
     """
-    cluster, work, inputs, weights = box.cluster, layer.taps, 1, layer.taps
+    cluster, work, inputs, weights = box.cluster, box.taps, 1, layer.taps
     for dim in range(DIMS):
-        outer, halo, own = box.low[dim], layer.halos[dim], box.inner_low[dim]
+        outer, halo, own = box.low[dim], box.halos[dim], box.inner_low[dim]
         wide = own + halo
         if dim == inner:
             at_work = min(pieces(outer, tile), cluster)
@@ -163,7 +171,7 @@ def whole_cycles(box, inner, tile, layer, machine):
             wide = own + at_work * halo
             work *= counted(outer, tile, cluster, halo, in_output(dim, layer))
         else:
-            work *= outer
+            work *= outer + box.more[dim]
         if in_input(dim):
             inputs *= wide
         if in_weights(dim, layer):
@@ -180,8 +188,13 @@ def pair_up(row, box, given, least, pairs):
     another that is below it in both. Beyond one tile for each PE neither falls.
     """
     layer, machine, cluster, count = given.layers[0], given.machines[0], box.cluster, 0
+    if box.inner >= DIMS:
+        floor = serial_floor(box, box.inner, 1, layer, machine)
+        if floor * machine.lanes > machine.most_steps:
+            return 0
+        return add_pair(max(floor, least), whole_cycles(box, box.inner, 1, layer, machine), pairs, 0)
     for inner in range(DIMS):
-        if not given.parallels[inner] or (box.inner >= 0 and box.inner != inner):
+        if not may_be_inner(inner, box, given):
             continue
         outer, most = box.low[inner], box.inner_low[inner]
         if layer.halos[inner] > 0:
@@ -190,9 +203,11 @@ def pair_up(row, box, given, least, pairs):
             most = max(pieces(outer, cluster), most)
         for place in range(row[8 + 2 * inner], row[9 + 2 * inner] + 1):
             tile = given.inner_tiles[inner, place]
-            if tile > most:
+            if tile > most and not given.fit:
                 break
             if given.perfect and outer % tile > 0:
+                continue
+            if given.fit and tile * cluster != outer:
                 continue
             floor = serial_floor(box, inner, tile, layer, machine)
             if floor * machine.lanes <= machine.most_steps:

@@ -22,6 +22,7 @@ from dse.domains.clustered.proof.choices import (
     tile_chains,
 )
 from dse.domains.clustered.space.genes import ORDERS
+from dse.domains.clustered.space.parts import FIT
 from dse.support.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from dse.support.compiling import inlined
 
@@ -59,8 +60,14 @@ def _records(count: int, dtype: np.dtype[Any]) -> AnyArray:
     return np.zeros(count, dtype).view(np.recarray)
 
 
-LAYER = np.dtype([*_numbers("depthwise taps inputs weights"), ("sizes", "i8", DIMS), ("halos", "i8", DIMS)])
-"""`taps` are the elements of a filter, `inputs` and `weights` those of the tensors."""
+LAYER = np.dtype(
+    [
+        *_numbers("depthwise taps inputs weights"),
+        *((name, "i8", count) for name, count in (("sizes", DIMS), ("halos", DIMS), ("windows", 2))),
+    ]
+)
+"""`taps` are the elements of a filter, `inputs` and `weights` those of the tensors, `windows` rows and columns
+of a filter."""
 
 MACHINE = np.dtype(
     [
@@ -75,11 +82,14 @@ objective is `of_buffers`."""
 BOX = np.dtype(
     [
         *((name, "i8", DIMS) for name in ("low", "high", "inner_low", "inner_high")),
-        *_numbers("cluster parallel inner single"),
+        *((name, "i8", DIMS) for name in ("halos", "more")),
+        *_numbers("cluster clusters parallel inner single taps"),
     ]
 )
-"""Intervals of tiles of both levels, the cluster size and the parallel dims: `inner` is -1 where it is not
-chosen. `single` says that there is one outer tile for each dim."""
+"""Intervals of tiles of both levels, the cluster size, how many clusters there are, and the parallel dims:
+`inner` is -1 where it is not chosen, R or S where a filter is spread. `single` says that there is one outer
+tile for each dim. Of a PE's piece of the filter are its `taps` and the `halos` of inner tiles; `more` are
+positions of it that a loop of an outer tile has beyond the tile."""
 
 SHARES = np.dtype(
     _numbers(
@@ -110,10 +120,10 @@ class Given(NamedTuple):
     """The layer and the machine, (1,) each, what mappings are chosen from, and what they are worth.
 
     `outer_tiles` and `inner_tiles` (4, n) are ascending; of `perfect` tiles the inner one divides the outer
-    one. `parallels` (4) says which dims the inner level may spread. `distinct` (16, 4, 25) holds, by the
-    loops that move and the parallel dim, how many outer orders differ, and which. `nests` (24, 4) are the
+    one. `parallels` (4) says which dims the inner level may spread. `distinct` (16, 5, 25) holds, by the
+    loops that move and the parallel dim, the last without one, how many outer orders differ, and which. `nests` (24, 4) are the
     orders, outermost dim first, `inside` (24, 4) the set of dims inside each loop. `terms` are those of the
-    objective.
+    objective. With `fit` a cluster has a PE for each inner tile of the inner parallel dim.
     """
 
     layers: AnyArray
@@ -126,6 +136,7 @@ class Given(NamedTuple):
     nests: IntArray
     inside: IntArray
     terms: FloatArray
+    fit: bool
 
 
 class Scratch(NamedTuple):
@@ -174,6 +185,7 @@ def layer_record(problem: Problem) -> AnyArray:
     record["weights"] = layer.K * layer.C * layer.R * layer.S
     record["sizes"] = [layer.loops[dim] for dim in "KCYX"]
     record["halos"] = [0, 0, layer.R - 1, layer.S - 1]
+    record["windows"] = [layer.R, layer.S]
     return record
 
 
@@ -187,7 +199,8 @@ def machine_record(problem: Problem) -> AnyArray:
     record["l1"], record["l2"] = problem.use.room
     record["most_steps"], record["hertz"] = problem.use.most_steps, machine.hertz
     smallest = [[chain.inner or 1] for chain in tile_chains(problem)]
-    record["smallest_l1"] = l1_need.py_func(np.array(smallest), layer_record(problem)[0])[0]
+    layer = layer_record(problem)[0]
+    record["smallest_l1"] = l1_need.py_func(np.array(smallest), layer.halos, layer.taps, layer.depthwise)[0]
     record["of_buffers"] = of_buffers(problem)
     return record
 
@@ -213,6 +226,7 @@ def make_given(problem: Problem) -> Given:
         ORDER_TABLE,
         INSIDE_TABLE,
         objective_named(problem.objective).rows(columns),
+        problem.parts.cluster == FIT,
     )
 
 
@@ -225,16 +239,16 @@ def _table(lists: list[Any]) -> IntArray:
 
 
 def distinct_orders(allowed: list[int], *, best: bool) -> IntArray:
-    """One order for each class of orders that cost the same or more: (16, 4, 25), by what moves.
+    """One order for each class of orders that cost the same or more: (16, 5, 25), by what moves.
 
-    Entry [moves, parallel] holds how many there are and which (positions in ORDERS). A loop that does not
-    move may stand anywhere, except the parallel one: of perfect factors data is reused best where it is
+    Entry [moves, parallel] holds how many there are and which (positions in ORDERS); of parallel dim 4 none
+    of the loops is spread. A loop that does not move may stand anywhere, except the parallel one: of perfect factors data is reused best where it is
     innermost, and with `best` it stands there. `allowed` are the positions to choose from.
     """
-    table = np.zeros((2**DIMS, DIMS, ORDER_COUNT + 1), dtype=np.int64)
-    for moves, parallel in product(range(2**DIMS), range(DIMS)):
+    table = np.zeros((2**DIMS, DIMS + 1, ORDER_COUNT + 1), dtype=np.int64)
+    for moves, parallel in product(range(2**DIMS), range(DIMS + 1)):
         found = nestings(allowed, [dim for dim in range(DIMS) if moves >> dim & 1 or dim == parallel])
-        if best and not moves >> parallel & 1:
+        if best and parallel < DIMS and not moves >> parallel & 1:
             found = {key: order for key, order in found.items() if key[-1] == parallel} or found
         table[moves, parallel, 0] = len(found)
         table[moves, parallel, 1 : 1 + len(found)] = sorted(found.values())
@@ -274,10 +288,11 @@ def in_output(dim, layer):
 
 
 @inlined
-def l1_need(tiles, layer):
-    """Elements of L1 that inner `tiles` need; outputs count with their halo (step 5.2 of `reference`)."""
-    image = (tiles[Y] + layer.halos[Y]) * (tiles[X] + layer.halos[X])
-    weights = layer.taps * tiles[C]
-    if layer.depthwise == 1:
+def l1_need(tiles, halos, taps, depthwise):
+    """Elements of L1 that inner `tiles` need, of so many `taps` of the filter and their `halos`; outputs count
+    with their halo (step 5.2 of `reference`)."""
+    image = (tiles[Y] + halos[Y]) * (tiles[X] + halos[X])
+    weights = taps * tiles[C]
+    if depthwise == 1:
         return 2 * (tiles[C] * image + weights + tiles[C] * image)
     return 2 * (tiles[C] * image + weights * tiles[K] + tiles[K] * image)

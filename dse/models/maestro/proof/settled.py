@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from dse.core.layer import DIMS as LAYER_DIMS
 from dse.domains.clustered.mapping import (
     CLUSTER,
     COLUMNS,
@@ -19,18 +20,20 @@ from dse.domains.clustered.mapping import (
     OUTER_TILE,
 )
 from dse.domains.clustered.problem import Problem
-from dse.domains.clustered.proof.choices import ORDER_TABLE, allowed_orders
+from dse.domains.clustered.proof.choices import ORDER_TABLE, allowed_orders, parallel_choices
 from dse.domains.clustered.space.genes import LEVELS, named_parallel
+from dse.domains.clustered.space.parts import PES
 from dse.models.maestro.proof import box
 from dse.models.maestro.proof.records import (
     DIMS,
     ORDER_COUNT,
     Given,
+    Y,
     distinct_orders,
     l1_need,
     of_buffers,
 )
-from dse.support.arrays import IntArray
+from dse.support.arrays import BoolArray, IntArray
 
 AT_ONCE = 2**16
 """Mappings priced at once."""
@@ -57,6 +60,11 @@ class Settled:
     problem: Problem
     given: Given
 
+    @property
+    def width(self) -> int:
+        """Columns of a row: those of a mapping, and the PEs of its machine where these are open."""
+        return COLUMNS + (PES in self.problem.parts.figures)
+
     @cached_property
     def _inner_orders(self) -> IntArray:
         """As `distinct` in Given."""
@@ -80,23 +88,45 @@ class Settled:
             place = boxes[which, 8 + 2 * dim] + number % counts[which, dim]
             tiles[dim], number = self.given.inner_tiles[dim, place], number // counts[which, dim]
         outer = np.stack([self.given.outer_tiles[dim, boxes[which, 2 * dim]] for dim in range(DIMS)])
-        fits = l1_need.py_func(tiles, self.given.layers[0]) <= self.given.machines["l1"][0]
+        fits = self._fit(boxes[which], outer, tiles)
         if self.given.perfect:
             fits &= (outer % tiles == 0).all(axis=0)
         which, tiles, outer = which[fits], tiles[:, fits], outer[:, fits]
         yield from self._in_orders(boxes[which], outer, tiles)
 
+    def _fit(self, boxes: IntArray, outer: IntArray, tiles: IntArray) -> BoolArray:
+        """Which inner tiles (4, n) fit into L1, and into the clusters where these are as large as they fit."""
+        layer, spread = self.given.layers[0], boxes[:, box.INNER]
+        halos, taps = self._of_piece(boxes)
+        found: BoolArray = l1_need.py_func(tiles, halos, taps, layer.depthwise) <= self.given.machines["l1"][0]
+        if self.given.fit:
+            for dim in range(DIMS):
+                found &= (spread != dim) | (tiles[dim] * boxes[:, box.CLUSTER] == outer[dim])
+        return found
+
+    def _of_piece(self, boxes: IntArray) -> tuple[IntArray, IntArray]:
+        """The halos (4, n) and the taps (n,) of a PE's piece of the filter."""
+        layer = self.given.layers[0]
+        halos, taps = np.repeat(layer.halos[:, np.newaxis], len(boxes), 1), np.full(len(boxes), layer.taps)
+        for number, window in enumerate(layer.windows.tolist()):
+            rows = np.flatnonzero(boxes[:, box.INNER] == DIMS + number)
+            piece = window // boxes[rows, box.CLUSTER]
+            halos[Y + number, rows], taps[rows] = piece - 1, layer.taps // window * piece
+        return halos, taps
+
     def _in_orders(self, boxes: IntArray, outer: IntArray, tiles: IntArray) -> Iterator[IntArray]:
         """The mappings of some tiles (4, n) in all orders that differ and are not ruled out."""
         parallel = boxes[:, box.INNER]
         spread = np.where(parallel == np.arange(DIMS)[:, np.newaxis], boxes[:, box.CLUSTER], 1)
-        moves = ((outer > tiles * spread) << np.arange(DIMS)[:, np.newaxis]).sum(axis=0)
+        # Of a filter in pieces a tile has more positions than outputs.
+        more = self.given.layers[0].halos[:, np.newaxis] - self._of_piece(boxes)[0]
+        moves = ((outer + more > tiles * spread) << np.arange(DIMS)[:, np.newaxis]).sum(axis=0)
         orders = boxes[:, box.ORDERS, np.newaxis] >> np.arange(ORDER_COUNT) & 1
         if of_buffers(self.problem):
             # No order needs less.
             orders = orders * (orders.cumsum(axis=1) == 1)
             moves = np.zeros_like(moves)
-        inner = self._inner_orders[moves, parallel]
+        inner = self._inner_orders[moves, np.minimum(parallel, DIMS)]
         ends = np.cumsum(inner[:, 0] * orders.sum(axis=1))
         start = 0
         while start < len(boxes):
@@ -112,13 +142,20 @@ class Settled:
         which, outer_order = np.nonzero(orders)
         again, number = repeated(inner[which, 0])
         which, outer_order = which[again], outer_order[again]
-        rows = np.empty((len(which), COLUMNS), np.int64)
-        rows[:] = self._template
+        rows = np.empty((len(which), self.width), np.int64)
+        rows[:, :COLUMNS] = self._template
+        rows[:, COLUMNS:] = boxes[which, box.PES, np.newaxis]
         fixed = self.problem.space.fixed
         for column, place, level in zip(
             (OUTER_PARALLEL, INNER_PARALLEL), (box.PARALLEL, box.INNER), LEVELS, strict=True
         ):
             rows[:, column] = named_parallel(fixed, level, boxes[which, place])
+        lone = (boxes[:, box.CLUSTERS] == 1) & (boxes[:, box.PES] // boxes[:, box.CLUSTER] > 1)
+        # One cluster at work of several: those share out a filter dim that is whole.
+        rows[lone[which], OUTER_PARALLEL] = max(map(LAYER_DIMS.index, parallel_choices(self.problem, "outer")))
+        for number, window in enumerate(self.given.layers[0].windows.tolist()):
+            pieces = np.flatnonzero(rows[:, INNER_PARALLEL] == DIMS + number)
+            rows[pieces, INNER_TILE + DIMS + number] = window // boxes[which[pieces], box.CLUSTER]
         rows[:, CLUSTER] = boxes[which, box.CLUSTER]
         rows[:, OUTER_ORDER : OUTER_ORDER + DIMS] = ORDER_TABLE[outer_order]
         rows[:, INNER_ORDER : INNER_ORDER + DIMS] = ORDER_TABLE[inner[which, 1 + number]]

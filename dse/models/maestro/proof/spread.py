@@ -23,14 +23,14 @@ from dse.support.compiling import subroutine
 
 
 @subroutine
-def spread(row, box, layer, machine, tiles, scratch):
+def spread(row, box, layer, tiles, scratch):
     """Sets `shares[1]` to the least of each share over the tiles of a box; False if none of them is feasible.
 
     Each figure of a tile is at least the least one, whichever tile that is of.
     """
     dim, flat, found = box.parallel, scratch.flat, False
     for place in range(row[2 * dim], row[2 * dim + 1] + 1):
-        if not spread_one(tiles[dim, place], box, layer, machine, scratch.shares[0]):
+        if not spread_one(tiles[dim, place], box, layer, scratch.shares[0]):
             continue
         for share in range(flat.shape[1]):
             if not found or flat[0, share] < flat[1, share]:
@@ -40,12 +40,12 @@ def spread(row, box, layer, machine, tiles, scratch):
 
 
 @subroutine
-def spread_one(tile, box, layer, machine, shares):
+def spread_one(tile, box, layer, shares):
     """Sets the shares of one tile (steps 3.1 and 4.1 to 4.3 of `reference`); False where MAESTRO counts too
     few MACs, so that no mapping is feasible.
     """
     dim, pes = box.parallel, box.cluster
-    size, halo, units = layer.sizes[dim], layer.halos[dim], machine.pes // box.cluster
+    size, halo, units = layer.sizes[dim], layer.halos[dim], box.clusters
     output, image = in_output(dim, layer), dim >= Y
     rest = size % tile
     edge = rest if rest > 0 else tile
