@@ -233,6 +233,13 @@ def _best(figures: Evaluations, genes: IntArray, mapping: Any) -> Incumbent | No
     )
 
 
+def _kept_best(problem: AnyProblem, best: Mapping[str, Any]) -> Incumbent | None:
+    """The best mapping of a certificate's plain data, or its point, which may say the machine."""
+    if problem.hardware_genes:
+        return priced_point(problem, best["genes"])
+    return priced(problem, problem.read_mapping(best["mapping"], "certificate: mapping"))
+
+
 def from_dict(data: object, problem: AnyProblem) -> Certificate:
     """The certificate of `problem` in the plain data of `to_dict`, its best mapping priced anew.
 
@@ -241,11 +248,7 @@ def from_dict(data: object, problem: AnyProblem) -> Certificate:
     try:
         entry = table(data, "certificate")
         about: Mapping[str, Any] = entry["certificate"]
-        best = (
-            priced(problem, problem.read_mapping(entry["best"]["mapping"], "certificate: mapping"))
-            if entry["best"]
-            else None
-        )
+        best = _kept_best(problem, entry["best"]) if entry["best"] else None
         found = Certificate(
             fingerprint=about["fingerprint"],
             status=entry["status"],

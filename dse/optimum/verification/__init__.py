@@ -51,7 +51,9 @@ def _best_check(problem: AnyProblem, certificate: Certificate) -> Check:
     if best is None:
         return Check(name, certificate.status != OPTIMAL, "there is none")
     floor_only = prover_of(problem).floor_only
-    again = priced_point(problem, best.genes) if floor_only else priced(problem, best.mapping)
+    # A point says the machine too.
+    of_point = floor_only or problem.hardware_genes
+    again = priced_point(problem, best.genes) if of_point else priced(problem, best.mapping)
     if again is None:
         return Check(name, False, "it is not feasible")
     least = again.loss * (1 - ROUNDING if floor_only else 1) if certificate.status == OPTIMAL else -math.inf

@@ -21,6 +21,7 @@ from dse.domains.clustered.problem import Problem
 from dse.models.maestro.check.coverage import cover, least_loss
 from dse.models.maestro.check.inner_check import cycles_below_none, fewest_cycles
 from dse.models.maestro.check.least_cost import LeastCost
+from dse.models.maestro.check.spaces import space_checks
 
 ROWS, OTHER_ROWS = 3_000_000, 500_000
 """Inner levels to price: of groups that no bound rules out, and of others, to compare with their bound."""
@@ -29,6 +30,8 @@ OTHERS = 24
 
 def checks(problem: Problem, certificate: Certificate, rng: np.random.Generator) -> tuple[Check, ...]:
     """Check what only `maestro` certificates claim."""
+    if problem.hardware_genes:
+        return space_checks(problem, certificate)
     kept = limit_checks(problem, certificate)
     if problem.tiles == "any":
         return (*kept, *any_checks(problem, certificate, rng, LeastCost(problem)))

@@ -55,7 +55,8 @@ def cover(problem: Problem, target: float) -> tuple[int, Below]:
             continue
         below_none = cycles_below_none(problem, tiles, clusters)
         for parallel in parallels:
-            found = _least_losses(problem, tiles, clusters, parallel, below_none, l1, target)
+            fanout = problem.accelerator.num_pes // clusters
+            found = least_losses(problem, tiles, fanout, parallel, below_none, l1, target)
             found[~_busy_enough(problem, tiles, clusters, parallel)] = math.inf
             rows = np.flatnonzero(found < target)
             keys = group_keys({dim: tile[rows] for dim, tile in tiles.items()}, clusters[rows])
@@ -71,7 +72,8 @@ def least_loss(problem: Problem, group: Group, parallel: str, cycles: int, targe
     """
     tiles = {dim: np.array([tile]) for dim, tile in zip(MAPPED_DIMS, group.tiles, strict=True)}
     inner = np.array([cycles]), smallest_l1(problem), target
-    return float(_least_losses(problem, tiles, np.array([group.cluster]), parallel, *inner)[0])
+    fanout = np.array([problem.accelerator.num_pes // group.cluster])
+    return float(least_losses(problem, tiles, fanout, parallel, *inner)[0])
 
 
 def _busy_enough(
@@ -85,20 +87,20 @@ def _busy_enough(
     return found
 
 
-def _least_losses(
+def least_losses(
     problem: Problem,
     tiles: dict[str, IntArray],
-    clusters: IntArray,
+    fanout: IntArray,
     parallel: str,
     inner: IntArray,
     l1: int,
     target: float,
 ) -> FloatArray:
-    """The least loss of each group over the loop orders; inf where L2 is too small.
+    """The least loss over the loop orders of outer tiles on so many clusters (n,); inf where L2 is too small.
 
     Only those that could be below the target are gone through order by order.
     """
-    level = OuterLevel(problem.space.layer, problem.accelerator, tiles, clusters, parallel)
+    level = OuterLevel(problem.space.layer, problem.accelerator, tiles, fanout, parallel)
     l2 = level.l2_need
     least = np.full(len(inner), np.inf)
     fits = l2 <= room_of(problem)[1]

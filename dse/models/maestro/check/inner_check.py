@@ -39,6 +39,8 @@ from dse.domains.clustered.space.genes import MAPPED_DIMS, ORDERS
 from dse.support.arrays import BoolArray, IntArray
 
 BATCH = 100_000
+FILTER = "RS"
+NO_PIECES: Mapping[str, int] = {}
 
 
 def cycles_below_none(problem: Problem, tiles: dict[str, IntArray], clusters: IntArray) -> IntArray:
@@ -132,6 +134,28 @@ def fewest_cycles(
     return Fewest(least, len(fitting) * ways)
 
 
+def fewest_of(
+    problem: Problem, tiles: tuple[int, ...], cluster: int, inner: IntArray, parallel: str, most_rows: int
+) -> Fewest | None:
+    """The fewest cycles of a cluster over an outer tile, of those inner tiles (n, 4) in any order that fit in
+    L1; None if there are more than `most_rows`. A `parallel` filter dim is in as many pieces as PEs.
+    """
+    small, alone, first = _small_problem(problem, tiles, cluster)
+    if len(inner) * len(ORDERS) > most_rows:
+        return None
+    pieces = {parallel: small.loops[parallel] // cluster} if parallel in FILTER else {}
+    least = None
+    share = max(1, BATCH // len(ORDERS))
+    for start in range(0, len(inner), share):
+        part = inner[start : start + share]
+        costs = _evaluate(problem, small, alone, part, [parallel], ORDERS, pieces)
+        cycles = costs.cycles[costs.l1_size <= problem.accelerator.l1_size]
+        if len(cycles):
+            fewest = int(cycles.min()) - first
+            least = fewest if least is None else min(least, fewest)
+    return Fewest(least, len(inner) * len(ORDERS))
+
+
 def _keeps_busy(
     problem: Problem, tiles: tuple[int, ...], cluster: int, outer: str, parallel: str, inner: IntArray
 ) -> BoolArray:
@@ -184,8 +208,10 @@ def _evaluate(
     tiles: IntArray,
     parallels: list[str],
     orders: Sequence[tuple[str, ...]],
+    pieces: Mapping[str, int] = NO_PIECES,
 ) -> CostBatch:
-    """Prices one outer tile with all combinations of inner tiles, parallel dims and orders."""
+    """Prices one outer tile with all combinations of inner tiles, parallel dims and orders; `pieces` are
+    inner tiles of filter dims that are not whole."""
     combinations = list(product(parallels, orders))
     rows = np.empty((len(tiles), len(combinations), COLUMNS), dtype=np.int64)
     rows[..., OUTER_PARALLEL] = DIMS.index("C")
@@ -194,6 +220,8 @@ def _evaluate(
     rows[..., CLUSTER] = machine.num_pes
     rows[..., INNER_TILE:COLUMNS] = [layer.loops[dim] for dim in DIMS]
     rows[..., INNER_TILE : INNER_TILE + len(MAPPED_DIMS)] = tiles[:, np.newaxis]
+    for dim, piece in pieces.items():
+        rows[..., INNER_TILE + DIMS.index(dim)] = piece
     for index, (parallel, order) in enumerate(combinations):
         rows[:, index, INNER_PARALLEL] = DIMS.index(parallel)
         rows[:, index, INNER_ORDER:INNER_TILE] = [DIMS.index(dim) for dim in (*order, "R", "S")]

@@ -38,23 +38,19 @@ class Totals:
 
 @dataclass(frozen=True)
 class OuterLevel:
-    """Outer levels of n rows: `tiles` by dim (n), `clusters` (n) sizes, and one parallel dim for all."""
+    """Outer levels of n rows: `tiles` by dim (n), `fanout` (n) clusters to spread over, and one parallel dim for
+    all."""
 
     layer: Layer
     machine: Accelerator
     tiles: dict[str, IntArray]
-    clusters: IntArray
+    fanout: IntArray
     parallel: str
 
     def rows(self, rows: IntArray) -> OuterLevel:
         """The outer levels of some of the rows."""
         tiles = {dim: sizes[rows] for dim, sizes in self.tiles.items()}
-        return replace(self, tiles=tiles, clusters=self.clusters[rows])
-
-    @cached_property
-    def fanout(self) -> IntArray:
-        """Clusters that the outer level spreads over."""
-        return self.machine.num_pes // self.clusters
+        return replace(self, tiles=tiles, fanout=self.fanout[rows])
 
     @cached_property
     def trips(self) -> dict[str, IntArray]:

@@ -1,0 +1,204 @@
+"""Claims of spaces where PE counts are open, clusters fit or filters are cut: gone through by machine.
+
+A machine counts here by its clusters and their size. Where all PEs at work with the least traffic are not
+below the target, nothing of a machine is looked at; else all of its outer tiles are, by the specification's
+cases (`coverage`), with a bound of inner levels that is written for them again. The cost model prices the
+inner levels that are left. Mappings that cut a filter at the outer level keep few PEs at work: by so many.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from itertools import product
+from types import SimpleNamespace
+
+import numpy as np
+
+from dse.core.certificate import INFEASIBLE, Certificate
+from dse.core.chains import divisors
+from dse.core.objective import objective_named
+from dse.core.proofs import Check
+from dse.domains.clustered.check.enumeration import CHUNK, inner_cuts, smallest_tiles
+from dse.domains.clustered.problem import Problem
+from dse.domains.clustered.space.genes import MAPPED_DIMS, allowed_values
+from dse.domains.clustered.space.parts import FIT, PES
+from dse.models.maestro.check.coverage import least_losses
+from dse.models.maestro.check.inner_check import fewest_of
+from dse.support.arrays import IntArray
+
+ROWS = 3_000_000
+"""Inner levels to price."""
+NJ_A_WORD = 0.00023 * 18.61
+FILTER = {"R": "Y", "S": "X"}
+"""The dims of a filter, and what each moves along."""
+
+
+class _Spaces:
+    """What a problem has below a target."""
+
+    def __init__(self, problem: Problem, target: float) -> None:
+        self.problem, self.target, self.layer = problem, target, problem.space.layer
+        self.left, self.looked_at, self.skipped = ROWS, 0, 0
+        # The same layer and buffers, in a space without open parts.
+        tiles = {name: value for name, value in problem.space.fixed.items() if ".tile." in name}
+        self.plain = replace(problem, space="default", fixed=tiles)
+
+    def parallels(self, level: str) -> list[str]:
+        """The dims that may be parallel at a level; in a depthwise layer a parallel K means C."""
+        allowed = allowed_values(self.problem.space.fixed, f"{level}.parallel")
+        dims = [dim for dim in self.problem.parts.dims if allowed is None or dim in allowed]
+        depthwise = self.layer.type == "DSCONV"
+        return sorted({"C" if depthwise and dim == "K" else dim for dim in dims})
+
+    def machines(self) -> dict[tuple[str, str], list[tuple[int, int]]]:
+        """By outer and inner parallel dim, cluster sizes with numbers of clusters, each pair once.
+
+        A whole filter dim that is spread leaves one cluster at work.
+        """
+        problem, loops = self.problem, self.layer.loops
+        fixed = allowed_values(problem.space.fixed, PES)
+        counts = [int(count) for count in fixed or problem.parts.values_of(PES, problem.accelerator)]
+        found: dict[tuple[str, str], set[tuple[int, int]]] = {}
+        for outer, inner, pes in product(self.parallels("outer"), self.parallels("inner"), counts):
+            dim = "C" if outer in FILTER else outer
+            for cluster in self._sizes(inner, counts):
+                # Where there are more clusters than indices, it is the same how many more.
+                clusters = 1 if outer in FILTER else min(pes // cluster, loops[outer] + 1)
+                if pes >= cluster and self._may_be_below(dim, cluster, clusters):
+                    found.setdefault((dim, inner), set()).add((cluster, clusters))
+        return {key: sorted(pairs) for key, pairs in found.items()}
+
+    def _sizes(self, inner: str, counts: list[int]) -> list[int]:
+        given = self.problem.parts.cluster
+        if given == FIT:
+            return list(divisors(self.layer.loops[inner]))
+        allowed = allowed_values(self.problem.space.fixed, "cluster")
+        every = {size for count in counts for size in divisors(count)} if isinstance(given, str) else given
+        return [size for size in every if allowed is None or size in allowed]
+
+    def _may_be_below(self, outer: str, cluster: int, clusters: int) -> bool:
+        at_work = min(clusters, self.layer.loops[outer]) * cluster
+        return least_of(self.problem, at_work) < self.target
+
+    def below(self) -> str:
+        """What is below the target, in words; nothing where all is ruled out."""
+        for (outer, inner), pairs in self.machines().items():
+            chunk: list[IntArray] = []
+            for place, (cluster, clusters) in enumerate(pairs):
+                tiles = self._tiles(inner, cluster)
+                ends = np.broadcast_to([cluster, clusters], (len(tiles), 2))
+                chunk.append(np.concatenate([tiles, ends], axis=1))
+                if sum(map(len, chunk)) >= CHUNK or place == len(pairs) - 1:
+                    if wrong := self._below(outer, inner, np.concatenate(chunk)):
+                        return wrong
+                    chunk = []
+        return ""
+
+    def _below(self, outer: str, inner: str, rows: IntArray) -> str:
+        """The same of rows (n, 6) of outer tiles, a cluster size and a number of clusters."""
+        fits, l1 = self.problem.parts.cluster == FIT, self.problem.accelerator.l1_size
+        tiles, cluster, clusters = dict(zip(MAPPED_DIMS, rows.T, strict=False)), rows[:, 4], rows[:, 5]
+        cycles = _least_cycles(self.plain, tiles, cluster, inner, fits)
+        self.looked_at += len(rows)
+        found = least_losses(self.plain, tiles, clusters, outer, cycles, l1, self.target)
+        for row in np.flatnonzero(found < self.target):
+            fewest = self._priced(tuple(rows[row, :4].tolist()), int(cluster[row]), inner, fits)
+            if fewest is None:
+                continue
+            one = {dim: tile[[row]] for dim, tile in tiles.items()}
+            case = self.plain, one, clusters[[row]], outer
+            loss = float(least_losses(*case, np.array([fewest]), l1, self.target)[0])
+            if loss < self.target:
+                return f"{loss!r} cannot be ruled out for {rows[row].tolist()}, {outer} and {inner} parallel"
+        return ""
+
+    def _tiles(self, inner: str, cluster: int) -> IntArray:
+        """The outer tiles of K C Y X (n, 4) that clusters fit into."""
+        fixed, choices = self.plain.space.fixed, []
+        for dim in MAPPED_DIMS:
+            own, outer = fixed.get(f"inner.tile.{dim}", 1), fixed.get(f"outer.tile.{dim}")
+            piece = cluster if dim == inner and self.problem.parts.cluster == FIT else 1
+            sizes = divisors(self.layer.loops[dim]) if outer is None else [outer]
+            choices.append([size for size in sizes if size % own == 0 and size % piece == 0])
+        return np.array(list(product(*choices)), np.int64).reshape(-1, len(MAPPED_DIMS))
+
+    def _priced(self, tiles: tuple[int, ...], cluster: int, inner: str, fits: bool) -> int | None:
+        """The fewest cycles of the inner levels of one outer tile, priced; None where none fits, or where
+        they are too many."""
+        cuts = inner_cuts(self.plain, tiles)
+        if fits and inner in MAPPED_DIMS:
+            place = MAPPED_DIMS.index(inner)
+            cuts[place] = [cut for cut in cuts[place] if cut * cluster == tiles[place]]
+        tried = np.array(list(product(*cuts)), np.int64).reshape(-1, len(MAPPED_DIMS))
+        found = fewest_of(self.plain, tiles, cluster, tried, inner, self.left)
+        if found is None:
+            self.skipped += 1
+            return None
+        self.left -= found.rows
+        return found.cycles
+
+
+def _least_cycles(
+    problem: Problem, tiles: dict[str, IntArray], cluster: IntArray, inner: str, fits: bool
+) -> IntArray:
+    """Cycles that no inner level of outer tiles (n,) is below: the work of a PE after its first data."""
+    layer, machine = problem.space.layer, problem.accelerator
+    smallest = dict(zip(MAPPED_DIMS, smallest_tiles(problem), strict=True))
+    taps, halos = layer.R * layer.S, {"K": 0, "C": 0, "Y": layer.R - 1, "X": layer.S - 1}
+    positions, held = dict(tiles), {dim: np.full_like(tiles["K"], smallest[dim]) for dim in MAPPED_DIMS}
+    work = np.full_like(tiles["K"], taps)
+    if inner in FILTER:
+        window = layer.loops[inner]
+        piece, image = window // cluster, FILTER[inner]
+        work //= cluster
+        halos[image] = piece - 1
+        # A piece of a filter goes over all inputs of the tile.
+        positions[image] = tiles[image] + window - piece
+    else:
+        rounds = -(-tiles[inner] // (smallest[inner] * cluster))
+        positions[inner] = tiles[inner] // cluster if fits else rounds * smallest[inner]
+        held[inner] = np.minimum(cluster * smallest[inner], tiles[inner])
+        held[inner] = tiles[inner] if fits else held[inner]
+    for dim in MAPPED_DIMS:
+        work = work * positions[dim]
+    inputs = held["C"] * (held["Y"] + halos["Y"]) * (held["X"] + halos["X"])
+    weights = taps * held["C"] * (1 if layer.type == "DSCONV" else held["K"])
+    into = machine.noc_latency - 1 + -(-(inputs + weights) // machine.noc_bandwidth)
+    cycles: IntArray = -(-work // machine.simd_lanes) + into
+    return cycles
+
+
+def least_of(problem: Problem, pes: int) -> float:
+    """The loss of so many PEs that are always at work, each word of inputs and weights read once and written
+    to L2 once (section 9.3)."""
+    layer, machine = problem.space.layer, problem.accelerator
+    inputs = layer.C * layer.loops["Y"] * layer.loops["X"]
+    weights = layer.K * layer.C * layer.R * layer.S
+    energy = NJ_A_WORD * (layer.C * layer.Y * layer.X + inputs + 2 * weights) * (1 - 1e-12)
+    cycles = -(-layer.macs // (pes * machine.simd_lanes))
+    figures = SimpleNamespace(cycles=np.array([cycles]), energy_nj=np.array([energy]))
+    return float(np.asarray(objective_named(problem.objective).value(figures, machine.hertz))[0])
+
+
+def space_checks(problem: Problem, certificate: Certificate) -> tuple[Check, ...]:
+    """Whether nothing in a space of other parts is below what is proven."""
+    target = math.inf if certificate.status == INFEASIBLE else certificate.lower_bound
+    spaces = _Spaces(problem, target)
+    wrong = spaces.below()
+    seen = f"{spaces.looked_at:,} outer levels looked at, {ROWS - spaces.left:,} inner levels priced"
+    if spaces.skipped:
+        seen += f", {spaces.skipped:,} groups are too many to price"
+    cut = _cut(problem, spaces)
+    name = "mappings that cut the filter at the outer level are not below the bound"
+    return (
+        Check("no outer tiles on any machine are below the bound", not wrong, wrong or seen),
+        Check(name, cut >= target * (1 - 1e-12), f"none is below {cut!r}"),
+    )
+
+
+def _cut(problem: Problem, spaces: _Spaces) -> float:
+    """The least loss of as many PEs as a filter dim has rows or columns, where both levels may spread it."""
+    both = set(spaces.parallels("outer")) & set(spaces.parallels("inner"))
+    windows = [problem.space.layer.loops[dim] for dim in FILTER if dim in both]
+    return least_of(problem, max(windows)) if max(windows, default=1) > 1 else math.inf
