@@ -35,6 +35,7 @@ class Source:
     more: tuple[str, ...] = ()
     step: int = 1
     """One of so many problems is taken."""
+    version: int = 1
 
 
 FINAL2 = ("final2-loopnest", "final2-maestro")
@@ -44,7 +45,7 @@ SUITES = {
     "small": Source("small budgets, drawn layers and machines", ("small-loopnest", "small-maestro")),
     "final": Source("the final twelve, run once", ("final-loopnest", "final-maestro")),
     "final2": Source("layers and machines that nothing here had before", FINAL2, 500, LATER),
-    "paper": Source("MobileNetV2 and VGG16 in a space of 17 genes", ("paper-table3",), 2000),
+    "paper": Source("MobileNetV2 and VGG16 in a space of 17 genes", ("paper-table3",), 2000, version=2),
     "gemmini": Source("layers on Gemmini, a machine of levels", ("gemmini",), 2000),
     "transformers": Source("products of transformers, words of mixed widths", ("transformers",), 2000),
     "codesign": Source("a machine and its mappings as one vector", ("codesign-bert",), 2000),
@@ -82,7 +83,8 @@ def main() -> None:
         path, source = NAMED / f"{name}.json", SUITES[name]
         if not path.exists():
             records = tuple(f"results/{one}" for one in (*source.campaigns, *source.more))
-            Suite(name, 1, source.about, source.budget, tuple(problems_of(source)), records).write(path)
+            found = tuple(problems_of(source))
+            Suite(name, source.version, source.about, source.budget, found, records).write(path)
 
 
 if __name__ == "__main__":

@@ -156,7 +156,7 @@ def refuse_front(problem: AnyProblem) -> None:
         )
     prover = prover_of(problem.with_changes(objective="energy"))
     prover.refuse()
-    if prover.floor_only:
+    if prover.floor_only or problem.hardware_genes:
         raise InputError("a front can be certified of space 'default' and one accelerator only")
 
 

@@ -79,7 +79,7 @@ def other_objective(problem: AnyProblem, found: Certificate) -> str | None:
     """What the second proof is of, such as `energy where latency <= 0.001`; None where none is to be made."""
     prover = prover_of(problem)
     figures = objective_named(problem.objective).uncapped.exponents
-    if found.best is None or prover.floor_only or len(figures) != 1:
+    if found.best is None or prover.floor_only or problem.hardware_genes or len(figures) != 1:
         return None
     if found.best.loss <= 0:
         # Where no access takes energy a cap of it says nothing.

@@ -34,10 +34,10 @@ def prove(
 ) -> Certificate:
     """Prove the problem's optimum over `boxes`, or what can be proven of it in the time of `clock`.
 
-    A design of the boxes is the mapping `mapping_of` it, or the point, as `price` takes it. `known` is what an earlier run of the same code
-    left; without it, `begin` finds a mapping to begin with, if it can: of boxes that `begin_late` only if the
-    time is over before the search has met one. RuntimeError if the problem prices the
-    best mapping otherwise than the boxes do.
+    A design of the boxes is the mapping `mapping_of` it, or the point, as `price` takes it. `known` is what
+    an earlier run of the same code left; without it, `begin` finds a mapping to begin with, if it can: of
+    boxes that `begin_late` only if the time is over before the search has met one. RuntimeError if the
+    problem prices the best mapping otherwise than the boxes do.
     """
     search = Search(boxes, clock, threads or cpu_count() or 1)
     late = getattr(boxes, "begin_late", False)

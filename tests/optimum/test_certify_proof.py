@@ -71,7 +71,7 @@ def test_the_outer_cases_of_the_check_cost_what_the_model_says(layer: str) -> No
             continue
         tiles = {dim: rows[mine, OUTER_TILE + place] for place, dim in enumerate(MAPPED_DIMS)}
         dim = "C" if lowered.type == "DSCONV" and parallel == 0 else MAPPED_DIMS[parallel]
-        outer = OuterLevel(lowered, machine, tiles, rows[mine, CLUSTER], dim)
+        outer = OuterLevel(lowered, machine, tiles, machine.num_pes // rows[mine, CLUSTER], dim)
         sums = outer.totals("".join(ORDERS[order]), np.full(len(mine), 10**9))
         energy = 0.00023 * (
             sums.read_input * 18.61 + data[0] * 18.61 + sums.read_weights * 18.61 + data[1] * 18.61

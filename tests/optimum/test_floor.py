@@ -66,7 +66,7 @@ def test_what_has_no_floor_is_refused_in_a_line() -> None:
 
 def test_the_command_says_the_bound_the_gap_and_the_machine(dse: Dse) -> None:
     where = ("--layer", "mobilenet_v2:2", "--accelerator", "paper", "--space", "paper", "--objective", "edp")
-    shown = dse("certify", *where, "--cost-model", "maestro")
+    shown = dse("certify", *where, "--cost-model", "loopnest")
     assert shown.code == 0
     assert "best found, at most " in shown.out
     assert "no mapping is below " in shown.out

@@ -60,7 +60,7 @@ class Adviser:
         try:
             prover: Any = prover_of(self.problem)
             prover.refuse()
-            if prover.floor_only or self._space.tiles != "factors":
+            if prover.floor_only or self.problem.hardware_genes or self._space.tiles != "factors":
                 raise InputError("a proof would take too long")
             best = prover.solve(Clock(), None).best
             if best is None:

@@ -30,8 +30,24 @@ class MappingBoxes(Boxes, Protocol):
         ...
 
 
+class PointBoxes(MappingBoxes, Protocol):
+    """Boxes of a space whose points say the machine too."""
+
+    def point_of(self, design: Any) -> IntArray:
+        """The point that a design of `settle` is."""
+        ...
+
+    def cut_floor(self) -> float:
+        """What no mapping is below that is in none of the boxes."""
+        ...
+
+
 class Certifier(Protocol):
-    """The proof module of a cost model. `GROUP` says in words what a box is a choice of."""
+    """The proof module of a cost model. `GROUP` says in words what a box is a choice of.
+
+    Where it has `takes_space(problem)`, that says whether `make_boxes` makes PointBoxes of a problem whose
+    space is not the default.
+    """
 
     GROUP: str
 

@@ -1,7 +1,8 @@
 """What is certain where the solvers do not reach: a bound of all mappings, and a good mapping above it.
 
-The solvers go through the mappings of the default space on one machine. Of a space of other parts (more dims
-are cut, figures of the hardware are open), and of the area that a mapping needs, certain is the *floor*:
+The solvers go through the mappings of the default space on one machine, and where a cost model `takes_space`,
+of others. Of a space that it does not (more dims are cut, figures of the hardware are open), and of the area
+that a mapping needs, certain is the *floor*:
 
 * latency, energy: what the model's proofs start from (`Bounds.floor`), on the best of each figure of the
   hardware that is open: the most PEs, the widest links. No feasible mapping takes fewer cycles than the

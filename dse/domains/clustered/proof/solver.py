@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import cast
 
 from dse.core.certificate import BOUNDED, Certificate, Incumbent, priced_point
 from dse.core.clock import Clock
 from dse.domains.clustered.problem import Problem
+from dse.domains.clustered.proof.bounds import PointBoxes
 from dse.domains.clustered.proof.certifiers import certifier_of, has_floor_only, refuse, refuse_limits
 from dse.domains.clustered.proof.descent import descend, good_mapping, with_factors
 from dse.domains.clustered.proof.warming import warm
@@ -36,11 +38,12 @@ def solve(
     warm(problem.model.name, problem.tiles)
     if not problem.hardware_genes:
         return prove(problem, boxes, boxes.mapping_of, lambda: begin(problem), clock, known, threads)
+    opened = cast("PointBoxes", boxes)
     found = prove(
-        problem, boxes, boxes.point_of, lambda: begin_point(problem), clock, known, threads, priced_point
+        problem, opened, opened.point_of, lambda: begin_point(problem), clock, known, threads, priced_point
     )
     # Beside the boxes there may be mappings that have a floor alone.
-    floor = boxes.cut_floor()
+    floor = opened.cut_floor()
     if found.lower_bound <= floor:
         return found
     return replace(found, status=BOUNDED, lower_bound=floor)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dse.core.hardware import FIGURE_PREFIX
+from dse.core.layer import DIMS
 from dse.core.space import Gene, Kind
 from dse.domains.clustered.accelerator import checked_figure
 from dse.domains.clustered.space.parts import LEVELS, MAPPED_DIMS, SPACES, Parts

@@ -38,8 +38,7 @@ class Totals:
 
 @dataclass(frozen=True)
 class OuterLevel:
-    """Outer levels of n rows: `tiles` by dim (n), `fanout` (n) clusters to spread over, and one parallel dim for
-    all."""
+    """Outer levels of n rows: `tiles` by dim (n), `fanout` (n) clusters to spread over, one parallel dim."""
 
     layer: Layer
     machine: Accelerator

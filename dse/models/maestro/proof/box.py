@@ -110,8 +110,8 @@ def set_box(row, box, given):
 
 @subroutine
 def set_fit(row, box, given):
-    """Leaves the inner tiles of the parallel dim that fit into an outer tile as often as there are PEs, or sets
-    the piece of the filter that a PE has; False if none is left."""
+    """Leaves the inner tiles of the parallel dim that fit into an outer tile as often as there are PEs, or
+    sets the piece of the filter that a PE has; False if none is left."""
     layer, dim, cluster = given.layers[0], box.inner, box.cluster
     if dim >= DIMS:
         window = layer.windows[dim - DIMS]

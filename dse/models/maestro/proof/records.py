@@ -66,8 +66,8 @@ LAYER = np.dtype(
         *((name, "i8", count) for name, count in (("sizes", DIMS), ("halos", DIMS), ("windows", 2))),
     ]
 )
-"""`taps` are the elements of a filter, `inputs` and `weights` those of the tensors, `windows` rows and columns
-of a filter."""
+"""`taps` are the elements of a filter, `inputs` and `weights` those of the tensors, `windows` the rows and
+columns of a filter."""
 
 MACHINE = np.dtype(
     [
@@ -121,9 +121,9 @@ class Given(NamedTuple):
 
     `outer_tiles` and `inner_tiles` (4, n) are ascending; of `perfect` tiles the inner one divides the outer
     one. `parallels` (4) says which dims the inner level may spread. `distinct` (16, 5, 25) holds, by the
-    loops that move and the parallel dim, the last without one, how many outer orders differ, and which. `nests` (24, 4) are the
-    orders, outermost dim first, `inside` (24, 4) the set of dims inside each loop. `terms` are those of the
-    objective. With `fit` a cluster has a PE for each inner tile of the inner parallel dim.
+    loops that move and the parallel dim, the last without one, how many outer orders differ, and which.
+    `nests` (24, 4) are the orders, outermost dim first, `inside` (24, 4) the set of dims inside each loop.
+    `terms` are those of the objective. With `fit` a cluster has a PE for each tile of the inner parallel dim.
     """
 
     layers: AnyArray
@@ -241,9 +241,10 @@ def _table(lists: list[Any]) -> IntArray:
 def distinct_orders(allowed: list[int], *, best: bool) -> IntArray:
     """One order for each class of orders that cost the same or more: (16, 5, 25), by what moves.
 
-    Entry [moves, parallel] holds how many there are and which (positions in ORDERS); of parallel dim 4 none
-    of the loops is spread. A loop that does not move may stand anywhere, except the parallel one: of perfect factors data is reused best where it is
-    innermost, and with `best` it stands there. `allowed` are the positions to choose from.
+    Entry [moves, parallel] holds how many there are and which (positions in ORDERS); with parallel dim 4 no
+    loop is spread. A loop that does not move may stand anywhere, except the parallel one: of perfect factors
+    data is reused best where it is innermost, and with `best` it stands there. `allowed` are the positions to
+    choose from.
     """
     table = np.zeros((2**DIMS, DIMS + 1, ORDER_COUNT + 1), dtype=np.int64)
     for moves, parallel in product(range(2**DIMS), range(DIMS + 1)):
@@ -289,8 +290,8 @@ def in_output(dim, layer):
 
 @inlined
 def l1_need(tiles, halos, taps, depthwise):
-    """Elements of L1 that inner `tiles` need, of so many `taps` of the filter and their `halos`; outputs count
-    with their halo (step 5.2 of `reference`)."""
+    """Elements of L1 that inner `tiles` need, of so many `taps` of the filter and their `halos`; outputs
+    count with their halo (step 5.2 of `reference`)."""
     image = (tiles[Y] + halos[Y]) * (tiles[X] + halos[X])
     weights = taps * tiles[C]
     if depthwise == 1:

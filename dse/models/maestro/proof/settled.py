@@ -95,10 +95,12 @@ class Settled:
         yield from self._in_orders(boxes[which], outer, tiles)
 
     def _fit(self, boxes: IntArray, outer: IntArray, tiles: IntArray) -> BoolArray:
-        """Which inner tiles (4, n) fit into L1, and into the clusters where these are as large as they fit."""
+        """Which inner tiles (4, n) fit into L1, and, where clusters fit, into these."""
         layer, spread = self.given.layers[0], boxes[:, box.INNER]
         halos, taps = self._of_piece(boxes)
-        found: BoolArray = l1_need.py_func(tiles, halos, taps, layer.depthwise) <= self.given.machines["l1"][0]
+        found: BoolArray = (
+            l1_need.py_func(tiles, halos, taps, layer.depthwise) <= self.given.machines["l1"][0]
+        )
         if self.given.fit:
             for dim in range(DIMS):
                 found &= (spread != dim) | (tiles[dim] * boxes[:, box.CLUSTER] == outer[dim])
@@ -152,10 +154,12 @@ class Settled:
             rows[:, column] = named_parallel(fixed, level, boxes[which, place])
         lone = (boxes[:, box.CLUSTERS] == 1) & (boxes[:, box.PES] // boxes[:, box.CLUSTER] > 1)
         # One cluster at work of several: those share out a filter dim that is whole.
-        rows[lone[which], OUTER_PARALLEL] = max(map(LAYER_DIMS.index, parallel_choices(self.problem, "outer")))
-        for number, window in enumerate(self.given.layers[0].windows.tolist()):
-            pieces = np.flatnonzero(rows[:, INNER_PARALLEL] == DIMS + number)
-            rows[pieces, INNER_TILE + DIMS + number] = window // boxes[which[pieces], box.CLUSTER]
+        rows[lone[which], OUTER_PARALLEL] = max(
+            map(LAYER_DIMS.index, parallel_choices(self.problem, "outer"))
+        )
+        for place, window in enumerate(self.given.layers[0].windows.tolist()):
+            cut = np.flatnonzero(rows[:, INNER_PARALLEL] == DIMS + place)
+            rows[cut, INNER_TILE + DIMS + place] = window // boxes[which[cut], box.CLUSTER]
         rows[:, CLUSTER] = boxes[which, box.CLUSTER]
         rows[:, OUTER_ORDER : OUTER_ORDER + DIMS] = ORDER_TABLE[outer_order]
         rows[:, INNER_ORDER : INNER_ORDER + DIMS] = ORDER_TABLE[inner[which, 1 + number]]

@@ -55,7 +55,8 @@ class SpaceBoxes(MaestroBoxes):
     def _choices(self) -> list[tuple[int, ...]]:
         """See MaestroBoxes."""
         sizes = dict(enumerate(self.problem.space.layer.loops[dim] for dim in MAPPED_DIMS))
-        outers, found = parallel_dims(self.problem)[0], []
+        outers = parallel_dims(self.problem)[0]
+        found: list[tuple[int, ...]] = []
         # One cluster at work, along whichever dim.
         alone = any(dim in parallel_choices(self.problem, "outer") for dim in FILTER)
         for cluster, inner in self._clusters():
