@@ -33,8 +33,8 @@ def certify(
     the user's own, or False. A proof whose time ran out goes on from what is kept. Ctrl-C ends its time too:
     what is raised is then a `ProofInterrupted` with the certificate. `now` counts its seconds. Of objective
     `area`, and of spaces of other parts that a cost model has no boxes of, there is a bound and a good
-    mapping, and an optimum where these meet. InputError for a problem that cannot be certified: only cost models with a
-    `proof_module` can, and tiles of any size under those whose proofs hold for them.
+    mapping, and an optimum where these meet. InputError for a problem that cannot be certified: only cost
+    models with a `proof_module` can, and tiles of any size under those whose proofs hold for them.
     """
     from dse.core.clock import Clock
     from dse.optimum.cache import load, user_folder
