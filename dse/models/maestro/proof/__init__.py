@@ -6,7 +6,8 @@ it, and so does what all tiles of a loop bring together, which is never less tha
 work at edges, but no feasible mapping is faster than its busiest PE. Few inner tiles that are left are priced
 by the cost model itself, and mappings around the best one beside the proof.
 
-To be read in this order: `records`, `spread`, `totals`, `outer`, `inner`, `box`, `boxes`, `spaces`. The check,
-in other code, leaves out what inner levels wait for, and says of what share it only samples; of perfect
-factors it prices all inner levels that its bounds leave.
+To be read in this order: `records`, `spread`, `totals`, `outer`, `inner`, `box`, `boxes`, `spaces`.
+
+The check, in other code, leaves out what inner levels wait for, and says of what share it only samples; of
+perfect factors it prices all inner levels that its bounds leave.
 """
