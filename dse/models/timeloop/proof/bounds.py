@@ -10,7 +10,9 @@ from dse.domains.levels.space.chains import FACTORS, TEMPORAL
 from dse.support.errors import InputError
 
 GROUP = "loop orders with factors"
-MAX_BYPASSES, MAX_ORDERS, MAX_CHAINS = 256, 10_000, 250_000
+MAX_BYPASSES, MAX_ORDERS, MAX_CHAINS = 256, 10_000, 200_000
+MAX_CUTS = 900_000
+"""Of chains of any tiles, which have few others beside them: so many take two gigabytes."""
 MAX_POWERS = 8
 """Of larger ones the losses, in pJ and cycles, could leave the range of floats."""
 
@@ -47,11 +49,9 @@ def refuse(problem: MachineProblem) -> None:
             "by LEVEL.keep"
         )
     chains = max(chain.count for chain in problem.space.chains)
-    if chains > MAX_CHAINS:
-        raise InputError(
-            f"{chains:,} ways to {'factor' if problem.tiles == FACTORS else 'cut'} one dim are too many to "
-            f"certify; at most {MAX_CHAINS:,}"
-        )
+    how, most = ("factor", MAX_CHAINS) if problem.tiles == FACTORS else ("cut", MAX_CUTS)
+    if chains > most:
+        raise InputError(f"{chains:,} ways to {how} one dim are too many to certify; at most {most:,}")
 
 
 def _refuse_uneven(problem: MachineProblem) -> None:
