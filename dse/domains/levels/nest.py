@@ -8,7 +8,7 @@ from typing import Any
 
 from dse.core.layer import Layer
 from dse.core.names import dim_names, naming_line
-from dse.domains.levels.checks import BUFFERINGS, OVERLAPPED
+from dse.domains.levels.checks import DOUBLE, OVERLAPPED, SINGLE
 from dse.domains.levels.machine import Machine
 from dse.domains.levels.mapping import HierarchyMapping
 from dse.domains.levels.tiles import boxes_of
@@ -120,13 +120,19 @@ def _level(machine: Machine, place: int) -> dict[str, Any]:
 
 def latency_words(machine: Machine) -> list[str]:
     """What a machine says of latency beyond a roofline, in the words of its file."""
-    said = {level.buffering for level in machine.levels} - {OVERLAPPED}
+    halved = any(level.buffering == DOUBLE for level in machine.levels)
+    return [*waiting_words(machine), *([f'buffering = "{DOUBLE}"'] if halved else [])]
+
+
+def waiting_words(machine: Machine) -> list[str]:
+    """Those of them by which all else waits for some transfers."""
+    alone = any(level.buffering == SINGLE for level in machine.levels)
     words = ["fill_and_drain"] if machine.fill_and_drain else []
-    return [*words, *(f'buffering = "{kind}"' for kind in BUFFERINGS if kind in said)]
+    return [*words, *([f'buffering = "{SINGLE}"'] if alone else [])]
 
 
 def see_dividing(machine: Machine) -> None:
     """InputError of a machine for which tiles have to divide."""
     if machine.waits:
-        said = ", ".join(latency_words(machine))
+        said = ", ".join(waiting_words(machine))
         raise InputError(f"tiles that do not divide have the latency of a roofline: leave out {said}")

@@ -16,11 +16,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from dse.core.timeloop_files import PROBLEM, problem_text, read_directives, read_factors, read_order
-from dse.domains.levels.checks import DOUBLE
 from dse.domains.levels.formats import Written
 from dse.domains.levels.machine import TENSORS, Level, Machine
 from dse.domains.levels.mapping import HierarchyMapping, LevelMapping, Loop
-from dse.domains.levels.nest import latency_words
+from dse.domains.levels.nest import waiting_words
 from dse.domains.levels.workload import CONV_DIMS
 from dse.support.errors import InputError, shorten, unknown
 from dse.support.strict_yaml import Tagged, dump, with_note
@@ -61,8 +60,7 @@ def _unsaid(machine: Machine) -> list[str]:
     if machine.first_fill != "elided":
         counted = 'first_fill = "counted", whether words that nothing is added to yet count'
         found.append(f"timeloop has no words for {counted}")
-    waits = [words for words in latency_words(machine) if DOUBLE not in words]
-    if waits:
+    if waits := waiting_words(machine):
         found.append(f"timeloop has no words for {' and '.join(waits)}: its latency is a roofline")
     return found
 

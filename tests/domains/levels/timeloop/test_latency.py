@@ -219,3 +219,14 @@ def test_spaces_of_any_tiles_and_ragged_mappings_are_refused_where_all_else_wait
     first = replace(ragged.levels[0], temporal=(("S", 2),), temporal_tiles=(("S", 3),))
     with pytest.raises(InputError, match="leave out fill_and_drain"):
         problem.evaluate(replace(ragged, levels=(first, *ragged.levels[1:])))
+
+
+def test_tiles_that_do_not_divide_fit_into_half_of_a_double_buffer() -> None:
+    half = dse.make_problem(CONV, chip(fills=False, Sums=DOUBLE), "edp", "timeloop", tiles="any")
+    small = replace(half.accelerator, levels=halved(half.accelerator))
+    rng = np.random.default_rng(1)
+    genes = half.space.sample(rng, 200)
+    there = dse.make_problem(CONV, small, "edp", "timeloop", tiles="any").price(genes)
+    here = half.price(genes)
+    assert np.array_equal(here.loss, there.loss)
+    assert np.isfinite(here.loss).any()
