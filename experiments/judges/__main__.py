@@ -10,8 +10,10 @@ anybody has found, the long searches of `experiments.judges.references` too.
 from __future__ import annotations
 
 import argparse
+import shlex
 import tomllib
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -24,6 +26,8 @@ from experiments import RESULTS, keep, read_rows, write_rows
 from experiments.judges.references import JUDGES, best, problem, searches
 
 READ = (1, 2, 5, 10, 20, 50)
+GOALS = {5: 1.15, 10: 1.05, 20: 1.02, 50: 1.01}
+"""What `calibrated` is to reach after so many samples."""
 WORST = 100.0
 """What a run counts that has found nothing feasible, or worse than that."""
 CERTIFIED = 3
@@ -55,7 +59,9 @@ def run(asked: dse.Problem, arm: str, seed: int) -> list[float]:
     return [float(lowest[samples - 1]) for samples in READ]
 
 
-def regrets(name: str, rows: list[dict[str, str]], hertz: dict[str, float]) -> dict[str, FloatArray]:
+def regrets(
+    name: str, rows: list[dict[str, str]], hertz: dict[str, float], arms: Sequence[str]
+) -> dict[str, FloatArray]:
     """By arm the ratios to the best known: (problems, seeds, READ)."""
     least = {key: cycles / hertz[key] for key, cycles in best(name).items() if key in hertz}
     for row in rows:
@@ -63,13 +69,13 @@ def regrets(name: str, rows: list[dict[str, str]], hertz: dict[str, float]) -> d
         least[key] = min(last, least.get(key, last))
     found: dict[str, FloatArray] = {}
     rows = sorted(rows, key=lambda row: (row["problem"], int(row["seed"])))
-    for arm in ARMS:
-        by_problem: dict[str, list[list[float]]] = {}
+    for arm in arms:
+        runs: dict[str, list[list[float]]] = {}
         for row in rows:
             if row["arm"] == arm:
                 ratios = [min(float(row[str(each)]) / least[row["problem"]], WORST) for each in READ]
-                by_problem.setdefault(row["problem"], []).append(ratios)
-        found[arm] = np.array(list(by_problem.values()))
+                runs.setdefault(row["problem"], []).append(ratios)
+        found[arm] = np.array(list(runs.values()))
     return found
 
 
@@ -80,6 +86,15 @@ def table(found: dict[str, FloatArray]) -> str:
         logs = np.log(ratios)
         means, worst = np.exp(logs.mean(axis=(0, 1))), np.exp(logs[:, :, -1].mean(axis=1)).max()
         lines.append([arm, *(f"{mean:.3f}" for mean in means), f"{worst:.3f}"])
+    lines.append([f"aim of {MINE}", *(str(GOALS.get(samples, "")) for samples in READ), ""])
+    return in_rows(lines)
+
+
+def by_problem(ratios: FloatArray) -> str:
+    """The calibrated search's means over seeds, a row a problem."""
+    lines = [[f"{MINE} on", *map(str, READ)], ["---", *["---:"] * len(READ)]]
+    for number, means in enumerate(np.exp(np.log(ratios).mean(axis=1)), 1):
+        lines.append([f"l{number}", *(f"{mean:.3f}" for mean in means)])
     return in_rows(lines)
 
 
@@ -94,8 +109,8 @@ def beside(found: dict[str, FloatArray]) -> str:
         cells = []
         for ratio, lower, higher, _ in tests[len(TESTED) * place :][: len(TESTED)]:
             cells += [f"{ratio:.3f}", f"{lower}, {higher}", f"{next(corrected):.2g}"]
-        by_problem = np.exp((np.log(mine) - np.log(found[arm]))[:, :, -1].mean(axis=1))
-        lines.append([arm, *cells, f"{by_problem.max():.3f}"])
+        each = np.exp((np.log(mine) - np.log(found[arm]))[:, :, -1].mean(axis=1))
+        lines.append([arm, *cells, f"{each.max():.3f}"])
     return in_rows(lines)
 
 
@@ -118,6 +133,7 @@ def main() -> None:
     parser.add_argument("judge")
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--problems", type=int, default=8)
+    parser.add_argument("--arms", nargs="+", choices=ARMS, default=ARMS)
     given = parser.parse_args()
     campaign = tomllib.loads((JUDGES / given.judge / "campaign.toml").read_text())
     file, hertz = RESULTS / "judges" / f"{given.judge}-runs.csv", {}
@@ -126,21 +142,24 @@ def main() -> None:
         for number, entry in enumerate(campaign["problems"][: given.problems], 1):
             asked = problem(given.judge, campaign, entry)
             hertz[f"l{number}"] = asked.accelerator.hertz
-            for arm in ARMS:
+            for arm in given.arms:
                 key = (f"l{number}", arm, str(seed))
                 if key not in {tuple(row[each] for each in COLUMNS[:3]) for row in read_rows(file)}:
                     losses = [f"{loss:.9g}" for loss in run(asked, arm, seed)]
                     write_rows(file, COLUMNS, [[*key, *losses]], add=True)
     rows = [row for row in read_rows(file) if row["problem"] in hertz and int(row["seed"]) < given.seeds]
     known = [f"{key}: {count}" for key, count in searches(given.judge).items() if key in hertz]
-    found = regrets(given.judge, rows, hertz)
+    found = regrets(given.judge, rows, hertz, given.arms)
     about = (
         f"{given.seeds} seeds on each of {given.problems} problems of `{given.judge}`: best over best\n"
         "known, the least of these runs and of [long searches](references.csv). Of these there are, by\n"
         f"problem: {', '.join(known) or 'none'}."
     )
     command = f"experiments.judges {given.judge} --seeds {given.seeds} --problems {given.problems}"
-    keep(RESULTS / "judges" / f"{given.judge}.md", command, about, table(found), PAIRS, beside(found))
+    if given.arms != ARMS:
+        command += f" --arms {shlex.join(given.arms)}"
+    told = (table(found), by_problem(found[MINE]), PAIRS, beside(found))
+    keep(RESULTS / "judges" / f"{given.judge}.md", command, about, *told)
 
 
 if __name__ == "__main__":
