@@ -88,7 +88,7 @@ def show_layer(
     if certificate.status == "bounded":
         bound = f"no mapping is below {quantity(certificate.lower_bound, unit, DIGITS)}"
         next_run = "the same command goes on from here" if kept else "--time-limit gives more"
-        more = f"; the time ran out, {next_run}" if certificate.counts.groups else ""
+        more = f"; the time ran out, {next_run}" if certificate.counts.open else ""
         console.print(bound + more)
     if certificate.ties is not None:
         console.print(_of_ties(certificate, kept=kept))
@@ -134,8 +134,8 @@ def show_network(data: Mapping[str, Any], out: Path | None, *, kept: bool, roofl
         )
     if open_:
         layers = len(data["layers"])
-        # A floor is all that there is to know; it has no groups.
-        goes_on = kept and any(entry["certificate"]["groups"] for entry in open_)
+        # A floor is all that there is to know; it leaves nothing open.
+        goes_on = kept and any(entry["certificate"]["open"] for entry in open_)
         next_run = ": the same command goes on from here" if goes_on else ""
         console.print(f"proven: {layers - len(open_)} of {layers} layers{next_run}")
     if data["lower_bound"] is not None:

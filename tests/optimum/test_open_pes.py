@@ -165,3 +165,10 @@ def test_a_layer_of_the_paper_is_proven_in_its_space(dse: Dse) -> None:
     assert shown.code == 0
     assert "optimal" in shown.out
     assert " PEs in " in shown.out
+
+
+def test_what_has_a_floor_alone_is_not_said_to_go_on(dse: Dse) -> None:
+    where = ("--layer", "mobilenet_v2:1", "--accelerator", "paper", "--space", "paper")
+    shown = dse("certify", *where, "--cost-model", "maestro", "--objective", "energy").out
+    assert "no mapping is below 3.50067" in shown
+    assert "time ran out" not in shown
