@@ -135,7 +135,8 @@ def orders_of(workload: Workload, looped: Sequence[str], kind: str) -> tuple[Ord
 
     Deliveries depend on which loop is the innermost, and on how many of the loops next to it leave the same
     tensors in place. So by default an order is its innermost dim, next to it the dims that leave the same
-    tensors in place, and then the others as they come.
+    tensors in place, and then the others as they come. Where a window slides along two dims, the other one
+    next to the innermost can bring fewer words still (a depthwise layer's C P R): that takes `all`.
     """
     idle = [dim for dim in workload.names if dim not in looped]
     if kind == ALL:
