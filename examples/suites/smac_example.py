@@ -7,6 +7,6 @@ import dse
 from searchers.adapters.smac import target_of
 
 for problem in dse.suite("short"):
-    with problem.ask_tell(budget=100, searcher="smac-mine", out="runs") as study:
+    with problem.ask_tell(budget=25, searcher="smac-mine", out="runs") as study:
         space, target = target_of(study)
-        Facade(Scenario(space, n_trials=100, deterministic=True), target, overwrite=True).optimize()
+        Facade(Scenario(space, n_trials=25, deterministic=True), target, overwrite=True).optimize()

@@ -6,10 +6,13 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import dse
 from dse.analysis.study import load_study
+from dse.core.certificate import OPTIMAL
+from dse.suite.drawing import draw_problem
 from dse.suite.making import draw
 from dse.suite.suites import Suite, named_suites, read_suite
 from dse.support.errors import InputError
@@ -163,6 +166,17 @@ def test_hidden_problems_come_from_the_seed_alone_and_are_proven(
     assert next(draw(6, 1, model, cache=False)).definition != hidden.entries[0].definition
     assert "must be the name of a .json file" in dse(*asked[:-1], "hidden").refused()
     assert json.loads(path.read_text(encoding="utf-8"))["suite"] == "hidden"
-    refused = dse("suite", "new", "--seed", "5", "--cost-model", "codesign", "--out", str(path)).refused()
-    assert "problems are drawn under loopnest, maestro, timeloop and the like, got 'codesign'" in refused
     assert all(entry.problem.fingerprint == entry.fingerprint for entry in hidden.entries)
+
+
+@pytest.mark.parametrize("model", ["chains", "codesign"])
+def test_hidden_chains_and_open_machines_are_drawn_and_proven_too(model: str) -> None:
+    rng = np.random.default_rng
+    one, again, other = (draw_problem(rng(seed), 0, model) for seed in (3, 3, 4))
+    assert one == again != other
+    drawn = next(draw(3, 1, model, cache=False))
+    assert drawn.status == OPTIMAL
+    assert drawn.problem.fingerprint == drawn.fingerprint
+    assert drawn.problem.price(np.array([drawn.genes])).loss[0] == pytest.approx(drawn.loss, rel=1e-12)
+    others = drawn.problem.price(drawn.problem.space.sample(rng(0), 200)).loss
+    assert others.min() >= drawn.lower_bound
