@@ -15,7 +15,7 @@ from experiments import RESULTS, read_rows
 from experiments.quantised.study import alike, read
 from experiments.tuning.ranges import FIRST
 from tests import ROOT
-from tests.experiments import paper_words
+from tests.experiments import judges_words, paper_words
 from tests.experiments.result_files import (
     CHANCES,
     Rows,
@@ -170,6 +170,7 @@ WORDS: dict[str, Callable[[], bool]] = {
         )
     ),
     **paper_words.WORDS,
+    **judges_words.WORDS,
     "takes exactly 4 cycles more in 847 of 847 even mappings": lambda: (
         [
             float(row["cycles both wide"]) - float(row["maestro_cycles both wide"])
