@@ -38,7 +38,7 @@ def draw_problem(rng: np.random.Generator, place: int, cost_model: str) -> Drawn
     """The problem at a place of a suite, whose kind is that of its cost model."""
     model, made = class_of_spec(cost_model), partial(hardware_from_dict, cost_model=cost_model)
     if model.name == CHAINS:
-        return Drawn(_chain(rng), made(_array(rng)), "edp", kind="chain")
+        return Drawn(_chain(rng), made(_roomy_machine(rng, cost_model)), "edp", kind="chain")
     if model.name == CODESIGN:
         return Drawn(_network(rng, place), _open_machine(rng), "edp", kind="network")
     if model.prices_networks:
@@ -68,24 +68,12 @@ def _network(rng: np.random.Generator, place: int) -> WholeNetwork:
     return WholeNetwork("network", tuple(_layer(rng, place + kind) for kind in range(2)))
 
 
-def _array(rng: np.random.Generator) -> dict[str, Any]:
-    """A systolic array under a buffer of everything, so that words can stay on chip, as plain data."""
-    side, words = int(rng.choice([16, 32, 64, 128])), int(rng.choice([2**15, 2**17, 2**19]))
-    return {
-        "name": f"array-{side}",
-        "mac_pj": 0.3,
-        "levels": [
-            _level("DRAM", 100.0, keeps=["W", "I", "O"], bandwidth=float(rng.choice([4, 16, 64]))),
-            _level("Buffer", 6.0, keeps=["W", "I", "O"], size=words, fan_out=side, spread=["K"]),
-            _level("Rows", 0.0, keeps=[], fan_out=side, spread=["C"]),
-            _level("Registers", 0.1, keeps=["W"], size=1, loops=["P", "Q"]),
-        ],
-    }
-
-
-def _level(name: str, access_pj: float, **more: Any) -> dict[str, Any]:
-    """A level of a machine, each access of which takes as much."""
-    return {"name": name, **dict.fromkeys(("read_pj", "write_pj", "update_pj"), access_pj), **more}
+def _roomy_machine(rng: np.random.Generator, cost_model: str) -> dict[str, Any]:
+    """A machine whose outermost buffer takes everything: words can stay on chip. As plain data."""
+    found = _machine_of_levels(rng, cost_model)
+    outside, buffer = next(rows for rows in found.values() if isinstance(rows, list))[:2]
+    buffer["keeps"], buffer["may_keep"] = outside["keeps"], []
+    return found | {"name": "roomy"}
 
 
 def _open_machine(rng: np.random.Generator) -> HardwareSpace:

@@ -82,7 +82,7 @@ def new(
     """Draw hidden problems of the same kind, and prove them: for whoever judges a competition.
 
     Layers and machines are drawn, under loopnest, maestro or timeloop (machines of levels: those that come
-    along, with other memories); chains on arrays under chains; networks on machines that are open in part
+    along, with other memories); chains of products under chains; networks on machines that are open in part
     under codesign. The same seed gives the same problems.
     """
     from dse.suite.making import draw
