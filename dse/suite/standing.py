@@ -165,8 +165,9 @@ def _without_models(found: dict[tuple[str, str], list[Run]]) -> dict[tuple[str, 
     return merged
 
 
-def _order(line: Standing) -> tuple[bool, float]:
-    return not line.regrets, line.regrets[line.ranked_at].mean if line.regrets else 0.0
+def _order(line: Standing) -> tuple[bool, int, float]:
+    """Who has runs on more problems stands first: regrets on other problems are not compared."""
+    return not line.regrets, -line.problems, line.regrets[line.ranked_at].mean if line.regrets else 0.0
 
 
 def _line(searcher: str, source: str, runs: list[Run]) -> Standing:

@@ -47,6 +47,13 @@ def test_a_strangers_runs_stand_beside_the_committed_ones(dse: Dse, runs: Path) 
     assert "stranger" in dse("suite", "standing", "short", str(runs)).out
 
 
+def test_who_has_run_on_a_part_of_the_problems_stands_below_who_has_run_on_all(dse: Dse, runs: Path) -> None:
+    lines = [line for line in dse_json(dse, "short", str(runs)) if line["regret"]]
+    problems = [line["problems"] for line in lines]
+    assert problems == sorted(problems, reverse=True)
+    assert (problems[0], problems[-1], lines[-1]["searcher"]) == (12, 3, "stranger")
+
+
 def dse_json(dse: Dse, *asked: str) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = dse("suite", "standing", *asked, "--json").json["standing"]
     return found

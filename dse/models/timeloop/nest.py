@@ -67,6 +67,30 @@ def make_work(known):
 
 
 @inlined
+def see_level(known, work, place, words, scattered, wide):
+    """Adds what a level keeps to what its storage does. Returns its fault, and what that needs; and how much
+    the storage has to hold, where that is too much.
+
+    Of several faults the outermost is told, and what does not fit only if there is no other. What parts of a
+    level keep and hold together is known at the first of them.
+    """
+    level, kept = known.levels[place], work.uses[place].kept
+    storage = work.storages[level.storage]
+    twice = storage.kept & kept
+    storage.kept |= kept
+    storage.needed += words
+    over = storage.needed if storage.needed > level.capacity else 0
+    lacking = level.storage == place and storage.kept & level.required != level.required
+    if lacking or twice or kept & ~level.allowed:
+        return KEEP, 0, over
+    if scattered:
+        return NOT_SPREAD, 0, over
+    if wide > level.fan_out:
+        return TOO_WIDE, wide, over
+    return 0, 0, over
+
+
+@inlined
 def read_nest(row, known, work):
     """Fills `work` for one row; returns its fault, where it is, and what is needed."""
     dims, places = len(known.sizes), len(known.levels)
@@ -80,7 +104,6 @@ def read_nest(row, known, work):
     full, full_at, full_need = False, 0, 0
     # From the inside out, as a loop's step is the length of the box inside of it.
     for place in range(places - 1, -1, -1):
-        level = known.levels[place]
         wide, scattered = spread_out(row, known, work, place)
         if wide == 0:
             return FACTORS, wrong_dim(row, known), 0
@@ -90,21 +113,11 @@ def read_nest(row, known, work):
         if count == NOT_FACTORS:
             return FACTORS, wrong_dim(row, known), 0
         words = keep_tiles(row, known, work, place)
-        storage = work.storages[level.storage]
-        twice = storage.kept & work.uses[place].kept
-        storage.kept |= work.uses[place].kept
-        storage.needed += words
-        # Of several faults the outermost is told, and what does not fit only if there is no other. What parts
-        # of a level keep and hold together is known at the first of them.
-        lacking = level.storage == place and storage.kept & level.required != level.required
-        if lacking or twice or work.uses[place].kept & ~level.allowed:
-            fault, where, need = KEEP, place, 0
-        elif scattered:
-            fault, where, need = NOT_SPREAD, place, 0
-        elif wide > level.fan_out:
-            fault, where, need = TOO_WIDE, place, wide
-        if storage.needed > level.capacity:
-            full, full_at, full_need = True, place, storage.needed
+        here, asked, over = see_level(known, work, place, words, scattered, wide)
+        if here:
+            fault, where, need = here, place, asked
+        if over:
+            full, full_at, full_need = True, place, over
     for dim in range(dims):
         # No box grows beyond its dim, so factors multiply to the size only where it ends as the whole dim.
         if work.box[dim] != known.sizes[dim]:

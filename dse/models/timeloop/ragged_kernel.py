@@ -20,13 +20,11 @@ from dse.models.timeloop.kernel import (
 )
 from dse.models.timeloop.nest import (
     FACTORS,
-    KEEP,
-    NOT_SPREAD,
     ORDER,
     TOO_LARGE,
-    TOO_WIDE,
     base_of,
     make_work,
+    see_level,
 )
 from dse.models.timeloop.pieces import axis_words, cut_along, make_cuts, pieces_along
 from dse.support.compiling import kernel, subroutine
@@ -94,19 +92,12 @@ def read_ragged(row, known, work, cuts):
         for dim in range(dims):
             wide *= row[base + dims + dim]
             scattered = scattered or (row[base + dims + dim] > 1 and level.spread >> dim & 1 == 0)
-        storage = work.storages[level.storage]
-        storage.needed += keep_ragged(row, known, work, cuts, place)
-        twice = storage.kept & work.uses[place].kept
-        storage.kept |= work.uses[place].kept
-        lacking = level.storage == place and storage.kept & level.required != level.required
-        if lacking or twice or work.uses[place].kept & ~level.allowed:
-            fault, where, need = KEEP, place, 0
-        elif scattered:
-            fault, where, need = NOT_SPREAD, place, 0
-        elif wide > level.fan_out:
-            fault, where, need = TOO_WIDE, place, wide
-        if storage.needed > level.capacity:
-            full, full_at, full_need = True, place, storage.needed
+        words = keep_ragged(row, known, work, cuts, place)
+        here, asked, over = see_level(known, work, place, words, scattered, wide)
+        if here:
+            fault, where, need = here, place, asked
+        if over:
+            full, full_at, full_need = True, place, over
     if fault == 0 and full:
         return TOO_LARGE, full_at, full_need
     return fault, where, need
