@@ -1,10 +1,11 @@
 """Regret by samples where a machine is the judge: `python -m experiments.judges rtl --seeds 3`.
 
 Runs the arms on the problems of a judge in examples/judges: `calibrated`; the same with an adviser that is
-wrong on purpose; `team`; `team` started at the mappings that `loopnest` proves the best; `bayesian`. What
-does not fit by the machine's file is no sample of any. Runs go to results/judges/NAME-runs.csv, and those
-that are there are not run again. The table, results/judges/NAME.md, compares their best with the least that
-anybody has found, the long searches of `experiments.judges.references` too.
+wrong on purpose; `team`; `team` started at the mappings that `loopnest` proves the best; `team` without its
+expectations; `bayesian`. What does not fit by the machine's file is no sample of any. Runs go to
+results/judges/NAME-runs.csv, and those that are there are not run again. The table, results/judges/NAME.md,
+compares their best with the least that anybody has found, the long searches of
+`experiments.judges.references` too.
 """
 
 from __future__ import annotations
@@ -31,9 +32,10 @@ GOALS = {5: 1.15, 10: 1.05, 20: 1.02, 50: 1.01}
 WORST = 100.0
 """What a run counts that has found nothing feasible, or worse than that."""
 CERTIFIED = 3
-MINE, WRONG, STARTED = "calibrated", "wrong adviser", "team, certified start"
+MINE, WRONG, TEAM = "calibrated", "wrong adviser", "team"
+STARTED, UNTAUGHT = "team, certified start", "team, no expectations"
 TESTED = (10, 20)
-ARMS = (MINE, WRONG, "team", STARTED, "bayesian")
+ARMS = (MINE, WRONG, TEAM, STARTED, UNTAUGHT, "bayesian")
 PAIRS = (
     f"`{MINE}` beside the others: geometric means of ratios, those below 1 for it; pairs, of one\n"
     "problem and seed, in which it is lower and higher; p values by Wilcoxon's test, corrected together\n"
@@ -48,6 +50,8 @@ def run(asked: dse.Problem, arm: str, seed: int) -> list[float]:
     name = MINE if arm == WRONG else arm.partition(",")[0]
     if arm == WRONG:
         options["settings"] = {"adviser": "experiments.judges.wrong:price"}
+    if arm == UNTAUGHT:
+        options["settings"] = {"expert_prior": False}
     if arm == STARTED:
         points = Adviser(asked.space, "latency", "loopnest").best(CERTIFIED, np.random.default_rng(0))
         designs = asked.space.decode(points)
@@ -99,18 +103,20 @@ def by_problem(ratios: FloatArray) -> str:
 
 
 def beside(found: dict[str, FloatArray]) -> str:
-    """The calibrated search beside each other arm: pairs of one problem and seed, by Wilcoxon's test."""
+    """The calibrated search beside each other arm, and with a wrong adviser beside the team."""
     heads = [f"{what} at {samples}" for samples in TESTED for what in ("ratio", "lower, higher", "p")]
     lines = [["beside", *heads, f"worst at {READ[-1]}"], ["---", *["---:"] * (len(heads) + 1)]]
-    others, mine = [arm for arm in found if arm not in (MINE, WRONG)], found[MINE]
-    tests = [compared(mine, found[arm], READ.index(samples)) for arm in others for samples in TESTED]
+    pairs = {arm: (found[MINE], found[arm]) for arm in found if arm not in (MINE, WRONG)}
+    if WRONG in found and TEAM in found:
+        pairs[f"{WRONG} beside {TEAM}"] = (found[WRONG], found[TEAM])
+    tests = [compared(*pair, READ.index(samples)) for pair in pairs.values() for samples in TESTED]
     corrected = iter(holm([test[-1] for test in tests]))
-    for place, arm in enumerate(others):
+    for place, (label, (mine, theirs)) in enumerate(pairs.items()):
         cells = []
         for ratio, lower, higher, _ in tests[len(TESTED) * place :][: len(TESTED)]:
             cells += [f"{ratio:.3f}", f"{lower}, {higher}", f"{next(corrected):.2g}"]
-        each = np.exp((np.log(mine) - np.log(found[arm]))[:, :, -1].mean(axis=1))
-        lines.append([arm, *cells, f"{each.max():.3f}"])
+        each = np.exp((np.log(mine) - np.log(theirs))[:, :, -1].mean(axis=1))
+        lines.append([label, *cells, f"{each.max():.3f}"])
     return in_rows(lines)
 
 
@@ -153,7 +159,7 @@ def main() -> None:
     about = (
         f"{given.seeds} seeds on each of {given.problems} problems of `{given.judge}`: best over best\n"
         "known, the least of these runs and of [long searches](references.csv). Of these there are, by\n"
-        f"problem: {', '.join(known) or 'none'}."
+        f"problem, with their samples in all:\n{', '.join(known) or 'none'}."
     )
     command = f"experiments.judges {given.judge} --seeds {given.seeds} --problems {given.problems}"
     if given.arms != ARMS:

@@ -6,9 +6,8 @@ one that was stopped asks its judge for nothing twice (JUDGE.sqlite in the same 
 
 from __future__ import annotations
 
-import sys
+import argparse
 import tomllib
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -24,17 +23,23 @@ TABLE = RESULTS / "judges" / "references.csv"
 COLUMNS = ("judge", "problem", "searcher", "seed", "samples", "cycles", "mapping")
 
 
-def main(names: list[str]) -> None:
+def main() -> None:
     """Run what is missing."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("judges", nargs="*", metavar="JUDGE")
+    parser.add_argument("--searchers", nargs="+", default=SEARCHERS)
+    parser.add_argument("--seeds", nargs="+", type=int, default=SEEDS)
+    parser.add_argument("--budget", type=int, default=BUDGET)
+    given = parser.parse_args()
     TABLE.parent.mkdir(exist_ok=True)
-    for name in names or NAMES:
+    for name in given.judges or NAMES:
         campaign = tomllib.loads((JUDGES / name / "campaign.toml").read_text())
         for number, entry in enumerate(campaign["problems"], 1):
-            for searcher in SEARCHERS:
-                for seed in SEEDS:
+            for searcher in given.searchers:
+                for seed in given.seeds:
                     key = (name, f"l{number}", searcher, str(seed))
                     if key not in {tuple(row[column] for column in COLUMNS[:4]) for row in read_rows(TABLE)}:
-                        found = searched(problem(name, campaign, entry), searcher, seed)
+                        found = searched(problem(name, campaign, entry), searcher, seed, given.budget)
                         write_rows(TABLE, COLUMNS, [[*key, *found]], add=True)
 
 
@@ -51,11 +56,11 @@ def problem(name: str, campaign: dict[str, Any], entry: dict[str, str]) -> dse.P
     )
 
 
-def searched(asked: dse.Problem, searcher: str, seed: int) -> tuple[int, int, str]:
+def searched(asked: dse.Problem, searcher: str, seed: int, budget: int) -> tuple[int, int, str]:
     """Samples, and the least cycles and their mapping, of one long search."""
-    found = dse.search(asked, searcher, budget=BUDGET, seed=seed)
+    found = dse.search(asked, searcher, budget=budget, seed=seed)
     assert found.best is not None
-    return BUDGET, found.best.cycles, found.best.mapping.to_json()
+    return budget, found.best.cycles, found.best.mapping.to_json()
 
 
 def best(name: str) -> dict[str, int]:
@@ -67,10 +72,14 @@ def best(name: str) -> dict[str, int]:
     return found
 
 
-def searches(name: str) -> dict[str, int]:
-    """How many long searches there are of each problem of a judge."""
-    return dict(Counter(row["problem"] for row in read_rows(TABLE) if row["judge"] == name))
+def searches(name: str) -> dict[str, str]:
+    """How many long searches there are of each problem of a judge, and their samples."""
+    samples: dict[str, list[int]] = {}
+    for row in read_rows(TABLE):
+        if row["judge"] == name:
+            samples.setdefault(row["problem"], []).append(int(row["samples"]))
+    return {key: f"{len(each)} of {sum(each):,}" for key, each in samples.items()}
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()
