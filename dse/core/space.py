@@ -25,8 +25,8 @@ class Gene:
     """One position of a gene vector: an integer of 0 to `size - 1`.
 
     `kind` says what the integers mean: `ordinal` ascending sizes; `categorical` names without an order;
-    `permutation` the orders of k things, in the order of itertools.permutations, so that `size` is k!, or 1
-    where the order is fixed. `level` (outer, inner) and `dim` say where the gene belongs, if anywhere.
+    `permutation` the orders of k things, in the order of itertools.permutations, so that `size` is k!, or
+    less where only some are allowed. `level` (outer, inner) and `dim` say where it belongs, if anywhere.
     """
 
     name: str

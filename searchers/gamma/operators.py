@@ -174,8 +174,13 @@ class _Tiles:
 
 @cache
 def _swaps(size: int) -> IntArray:
-    """Of an order gene of so many values, the values after two things have changed places: (size, pairs)."""
-    things = next(count for count in range(size + 1) if factorial(count) == size)
+    """Of an order gene of so many values, the values after two things have changed places: (size, pairs).
+
+    Where only some orders are allowed, all others.
+    """
+    things = next((count for count in range(size + 1) if factorial(count) >= size), size)
+    if factorial(things) != size:
+        return np.array([[other for other in range(size) if other != one] for one in range(size)], np.int64)
     orders = list(permutations(range(things)))
     numbers = {order: number for number, order in enumerate(orders)}
     # Pairs by their later place: which of them a draw stands for is part of every record.

@@ -37,6 +37,14 @@ def random_problem(
             return problem
 
 
+def with_several_orders(rng: np.random.Generator, problem: Problem) -> Problem:
+    """The problem with two loop orders at a level, one or two at the other."""
+    drawn = rng.choice(len(ORDERS), 4, replace=False).tolist()
+    names = ["".join(ORDERS[place]) for place in drawn]
+    fixed = {"outer.order": names[:2], "inner.order": names[2 : 3 + int(rng.integers(2))]}
+    return problem.with_changes(fixed=fixed)
+
+
 def _layer(rng: np.random.Generator) -> Layer:
     def up_to(most: int) -> int:
         return int(rng.integers(1, most + 1))
@@ -81,10 +89,8 @@ def _sizes(problem: Problem) -> list[int]:
 
 def _loops(problem: Problem) -> list[list[Any]]:
     fixed = problem.space.fixed
-    orders = [
-        [order for order in ORDERS if fixed.get(f"{level}.order") in (None, list(order))]
-        for level in ("outer", "inner")
-    ]
+    named = [fixed.get(f"{level}.order") for level in ("outer", "inner")]
+    orders = [[order for order in ORDERS if some is None or list(order) in (some, *some)] for some in named]
     parallels = [
         [place for place, dim in enumerate(MAPPED_DIMS) if fixed.get(f"{level}.parallel") in (None, dim)]
         for level in ("outer", "inner")

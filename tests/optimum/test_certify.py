@@ -6,7 +6,7 @@ import math
 import subprocess
 import sys
 from dataclasses import replace
-from itertools import product
+from itertools import permutations, product
 from typing import Any
 
 import numpy as np
@@ -127,6 +127,29 @@ def test_the_optimum_of_several_values_of_a_gene_is_the_best_of_each_alone(model
     found = certify(several)
     alone = [
         certify(Problem(layer, machine, cost_model=model, fixed=dict(zip(fixed, values, strict=True)))).best
+        for values in product(*fixed.values())
+    ]
+    assert found.best is not None
+    assert found.lower_bound == min(best.loss for best in alone if best is not None)
+    assert several.price(np.array([found.best.genes])).loss[0] == found.best.loss
+    assert all(check.passed for check in dse.verify(several, found))
+
+
+@pytest.mark.parametrize("model", ["loopnest", "maestro"])
+@pytest.mark.parametrize("kind", ["CONV", "DSCONV"])
+@pytest.mark.parametrize("objective", ["latency", "edp"])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_optimum_of_several_orders_is_the_best_of_each_alone(
+    model: str, kind: str, objective: str, seed: int
+) -> None:
+    layer = Layer(kind, 1 if kind == "DSCONV" else 6, 4, 6, 6, 3, 3, padding=(1, 1))
+    machine = replace(PRESETS["eyeriss-small"], num_pes=8, l1_size=64, l2_size=512, offchip_bandwidth=1)
+    rng, every = np.random.default_rng(seed), ["".join(order) for order in permutations("KCYX")]
+    fixed = {f"{level}.order": rng.choice(every, 3, replace=False).tolist() for level in ("outer", "inner")}
+    several = Problem(layer, machine, objective, model, fixed=fixed)
+    found = certify(several)
+    alone = [
+        certify(Problem(layer, machine, objective, model, fixed=dict(zip(fixed, values, strict=True)))).best
         for values in product(*fixed.values())
     ]
     assert found.best is not None

@@ -13,9 +13,11 @@ from dse.core.layer import Layer
 from dse.domains.clustered.accelerator import PRESETS, Accelerator
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof.solver import solve
+from dse.domains.clustered.space.genes import ORDERS
+from dse.models.maestro.proof.records import distinct_orders
 from dse.optimum import certify, verify
 from dse.optimum.verification import failures
-from tests.optimum.any_cases import least_loss, random_problem
+from tests.optimum.any_cases import least_loss, random_problem, with_several_orders
 from tests.optimum.any_points import point_margins
 from workloads import load_layer
 
@@ -29,6 +31,29 @@ def test_the_certificate_is_what_pricing_every_mapping_finds(objective: str) -> 
         problem = random_problem(np.random.default_rng(seed), objective, MOST, "maestro")
         found, least = solve(problem, threads=1), least_loss(problem)
         assert (found.lower_bound, found.best.loss if found.best else math.inf) == (least, least), problem
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES[:3])
+def test_of_several_orders_the_certificate_is_what_pricing_every_mapping_finds(objective: str) -> None:
+    for seed in range(PROBLEMS):
+        rng = np.random.default_rng((seed, 1))
+        problem = with_several_orders(rng, random_problem(rng, objective, MOST // 4, "maestro"))
+        found, least = solve(problem, threads=1), least_loss(problem)
+        assert (found.lower_bound, found.best.loss if found.best else math.inf) == (least, least), problem
+
+
+def test_an_order_gives_way_only_to_the_same_with_the_parallel_loop_innermost() -> None:
+    names = ["".join(order) for order in ORDERS]
+    spread, other, better = names.index("KCYX"), names.index("XYCK"), names.index("CYXK")
+    moves, parallel = 0b1110, "KCYX".index("K")
+
+    def kept(allowed: list[int]) -> list[int]:
+        count, *orders = distinct_orders(allowed, best=True)[moves, parallel].tolist()
+        return orders[:count]
+
+    assert kept([spread, other]) == sorted([spread, other])
+    assert kept([spread, better]) == [better]
+    assert kept([spread]) == [spread]
 
 
 def test_no_mapping_of_a_random_layer_is_below_the_bound_of_a_box_around_it() -> None:

@@ -22,7 +22,7 @@ from dse.optimum.verification import failures
 from dse.optimum.verification.near import verify_near
 from dse.support.errors import InputError
 from tests.models.bus_model import Bus
-from tests.optimum.any_cases import every_row, random_problem
+from tests.optimum.any_cases import every_row, random_problem, with_several_orders
 from tests.third_party import offered
 from workloads import load_layer
 
@@ -85,6 +85,19 @@ def test_every_nest_within_a_share_is_listed_once(objective: str, seed: int) -> 
     assert few[0] == found.best
     assert [one.loss for one in few][: len(listed)] == [one.loss for one in found.within][:5]
     assert few.bound <= losses[losses >= few[len(few) - 1].loss].min()
+
+
+@pytest.mark.parametrize("tiles", ["any", "factors"])
+@pytest.mark.parametrize("seed", range(4))
+def test_of_several_orders_every_nest_within_a_share_is_listed(tiles: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    problem = with_several_orders(rng, random_problem(rng, "edp", 2_000)).with_changes(tiles=tiles)
+    if (found := dse.certify(problem, tiles=tiles, cache=False, within=0.1)).best is None:
+        return
+    assert found.within is not None
+    assert {loops(problem, one.mapping) for one in found.within} == every_nest(problem, 0.1)[0]
+    assert found.best.loss == every_nest(problem, 0)[1][0]
+    assert failures(dse.verify(problem, found)) == []
 
 
 @pytest.mark.parametrize("model", ["loopnest", "bus"])

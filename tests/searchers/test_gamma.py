@@ -160,12 +160,14 @@ def test_a_fixed_order_stays() -> None:
     for fixed, moved in (
         ({"outer.order": "CKXY"}, {PLACE["inner.order"]}),
         ({"outer.order": "CKXY", "inner.order": "KCYX"}, set()),
+        ({"outer.order": "CKXY", "inner.order": ["KCYX", "XYCK", "YXKC", "CKYX"]}, {PLACE["inner.order"]}),
     ):
         space = MappingSpace(PROBLEM.layer, PROBLEM.accelerator, fixed=fixed)
         before = space.sample(rng, 100)
         after = before.copy()
         Operators(space).reorder(after, np.ones(100, bool), rng)
         assert set(np.flatnonzero((after != before).any(axis=0))) == moved
+        assert (after < space.sizes).all()
 
 
 def test_levels_exchange_their_parallel_dims_where_both_are_free() -> None:

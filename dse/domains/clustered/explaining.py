@@ -220,8 +220,8 @@ def _values_distance(values: Mapping[str, tuple[Any, Any]]) -> float:
 
 def _shown_fixed(name: str, value: Any) -> Any:
     """What a gene is fixed at, as a user writes it: of several values all."""
-    if isinstance(value, list | tuple) and not name.endswith("order"):
-        return ",".join(map(str, value))
+    if isinstance(value, list | tuple) and (not name.endswith("order") or isinstance(value[0], list)):
+        return ",".join(str(_shown(each)) for each in value)
     return _shown(value)
 
 

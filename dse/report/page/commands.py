@@ -164,5 +164,8 @@ def _defaults(kind: str) -> dict[str, Any]:
 
 def _fixed(fixed: Table[str, Any]) -> Iterator[str]:
     for gene, value in fixed.items():
-        together = "" if gene.endswith("order") else ","
-        yield f"{gene}={together.join(map(str, value)) if isinstance(value, list | tuple) else value}"
+        several = value if isinstance(value, list | tuple) else [value]
+        if gene.endswith("order") and not isinstance(several[0], list | tuple):
+            several = [several]
+        texts = ("".join(each) if isinstance(each, list | tuple) else str(each) for each in several)
+        yield f"{gene}={','.join(texts)}"

@@ -69,8 +69,8 @@ def allowed_parallels(problem: Problem, level: str) -> list[str]:
 
 def allowed_orders(problem: Problem, level: str) -> list[tuple[str, ...]]:
     """The loop orders that are allowed at a level."""
-    fixed = problem.space.fixed.get(f"{level}.order")
-    return [tuple(order) for order in ORDERS if fixed is None or list(order) == fixed]
+    allowed = allowed_values(problem.space.fixed, f"{level}.order")
+    return [tuple(order) for order in ORDERS if allowed is None or list(order) in allowed]
 
 
 def smallest_tiles(problem: Problem) -> list[int]:

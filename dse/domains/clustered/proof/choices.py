@@ -55,9 +55,10 @@ def parallel_dims(problem: Problem) -> list[list[int]]:
 
 def allowed_orders(problem: Problem) -> list[list[int]]:
     """By level, the positions of the loop orders that are allowed."""
-    fixed = [problem.space.fixed.get(f"{name}.order") for name in LEVELS]
+    allowed = [allowed_values(problem.space.fixed, f"{name}.order") for name in LEVELS]
     return [
-        [place for place, order in enumerate(ORDERS) if only is None or list(order) == only] for only in fixed
+        [place for place, order in enumerate(ORDERS) if some is None or list(order) in some]
+        for some in allowed
     ]
 
 

@@ -32,9 +32,11 @@ __all__ = [
 ORDERS = SPACES["default"].orders
 """The loop orders of the default space, outermost loop first; R and S follow each."""
 
-FixedValue = float | str | list[str] | list[int]
+FixedValue = float | str | list[str] | list[int] | list[list[str]]
 
-SETS = "only parallel dims and the cluster size take several"
+SETS = "only orders, parallel dims and the cluster size take several"
+MOST_ORDERS = 100
+"""Of a set: more are neighbours than the moves have room for."""
 
 GENE_NAMES = SPACES["default"].gene_names
 """The names of the default space's 13 genes, in their order."""
@@ -51,7 +53,7 @@ def make_gene(name: str, size: int) -> Gene:
 
 
 def parse_fixed(texts: Iterable[str], parts: Parts = SPACES["default"]) -> dict[str, FixedValue]:
-    """The fixed genes that texts like `outer.parallel=K`, `cluster=8,16`, `inner.order=KCYX` name.
+    """The fixed genes that texts like `outer.parallel=K`, `cluster=8,16`, `inner.order=KCYX,CKYX` name.
 
     The values are checked by the space that they are given to.
     """
@@ -93,7 +95,7 @@ def read_fixed(fixed: object, parts: Parts) -> dict[str, FixedValue]:
 
 def _read_value(name: str, value: object, parts: Parts) -> FixedValue:
     kind = make_gene(name, 1).kind
-    if isinstance(value, list | tuple) and kind != "permutation":
+    if isinstance(value, list | tuple) and (kind != "permutation" or _several_orders(value)):
         return _read_set(name, value, parts)
     if name.startswith(FIGURE_PREFIX):
         return checked_figure(name.removeprefix(FIGURE_PREFIX), value, f"fixed {name}")
@@ -103,9 +105,11 @@ def _read_value(name: str, value: object, parts: Parts) -> FixedValue:
         if value not in parts.dims:
             raise InputError(f"fixed {name} must be one of {' '.join(parts.dims)}, got {shorten(value)}")
         return str(value)
+    return _read_order(name, value, parts)
+
+
+def _read_order(name: str, value: object, parts: Parts) -> list[str]:
     order = tuple(value) if isinstance(value, list | tuple | str) else ()
-    if len(order) > 1 and all(sorted(map(str, one)) == sorted(parts.dims) for one in order):
-        raise InputError(f"fixed {name} takes one loop order, got {shorten(value)}; {SETS}")
     if sorted(map(str, order)) != sorted(parts.dims):
         example = "".join(parts.dims)
         raise InputError(
@@ -115,21 +119,38 @@ def _read_value(name: str, value: object, parts: Parts) -> FixedValue:
     return list(order)
 
 
+def _several_orders(values: Sequence[object]) -> bool:
+    """Whether these are loop orders, each a text or a list of dims, and not the dims of one."""
+    return any(isinstance(value, list | tuple | str) and len(value) != 1 for value in values)
+
+
 def _read_set(name: str, values: Sequence[object], parts: Parts) -> FixedValue:
     """Several values of a gene, in the space's order, each once; of one value that itself."""
-    if not (name == "cluster" or make_gene(name, 1).kind == "categorical"):
+    kind = make_gene(name, 1).kind
+    if name != "cluster" and kind == "ordinal":
         raise InputError(f"fixed {name} takes one value, got {shorten(values)}; {SETS}")
     if not values:
         raise InputError(f"fixed {name} must have at least one value, got none")
+    if kind == "permutation":
+        orders = {tuple(_read_order(name, value, parts)) for value in values}
+        if len(orders) > MOST_ORDERS:
+            raise InputError(f"fixed {name} takes at most {MOST_ORDERS} orders, got {len(orders)}")
+        places = {dim: place for place, dim in enumerate(parts.dims)}
+        listed = [list(order) for order in sorted(orders, key=lambda order: [places[dim] for dim in order])]
+        return listed if len(listed) > 1 else listed[0]
     read: set[Any] = {_read_value(name, value, parts) for value in values}
     found: list[Any] = sorted(read, key=parts.dims.index if name != "cluster" else None)
     return found if len(found) > 1 else found[0]
 
 
 def allowed_values(fixed: Mapping[str, Any], name: str) -> list[Any] | None:
-    """The values that are left to a parallel dim or to the cluster size; None where all are."""
+    """The values that are left to an order, a parallel dim or the cluster size; None where all are."""
     value = fixed.get(name)
-    return value if value is None or isinstance(value, list) else [value]
+    if value is None:
+        return None
+    if name.endswith(".order"):
+        return value if isinstance(value[0], list) else [value]
+    return value if isinstance(value, list) else [value]
 
 
 def named_parallel(fixed: Mapping[str, Any], level: str, dims: IntArray) -> IntArray:

@@ -49,8 +49,8 @@ class MappingSpace(GeneVectors):
     `parts` says which dims are cut and what of the hardware is open: a name, a table, or Parts. `tiles` is
     `factors` (an outer tile divides its dim, an inner one the outer) or `any` (no larger than it).
     `fixed` gives genes one value each, by name: {"outer.parallel": "K", "inner.order": "KCYX",
-    "outer.tile.C": 16, "cluster": 8}; such a gene stays in the vector with size 1. Parallel dims and the
-    cluster size take several, too: {"inner.parallel": ["Y", "X"]}.
+    "outer.tile.C": 16, "cluster": 8}; such a gene stays in the vector with size 1. Orders, parallel dims and
+    the cluster size take several, too: {"inner.parallel": ["Y", "X"]}.
     """
 
     layer: Layer
@@ -238,8 +238,8 @@ class MappingSpace(GeneVectors):
             is_order = gene.kind == "permutation"
             every: Sequence[Any] = self.parts.orders if is_order else self.parts.dims
             chosen = [] if gene.kind == "ordinal" else self._choices[gene.name]
-            # An order is any of all, or one: the first says which.
-            places.append([every.index(value) for value in (chosen[:1] if is_order else chosen)])
+            numbers = {value: number for number, value in enumerate(every)}
+            places.append([numbers[value] for value in chosen])
         singles = {name: self._choices[name] for name in singles_of(self._choices)}
         sizes = self.sizes.tolist()
         packed: IntArray = pack(self.parts, self.layer, self._chains, sizes, places, singles)
@@ -253,7 +253,9 @@ class MappingSpace(GeneVectors):
             if level.parallel not in parallels:
                 return f"{name}.parallel = {level.parallel}; expected {one_of(parallels)}"
             if level.order not in {(*order, *whole) for order in orders}:
-                right = f"{' '.join(self.dims)} in any order" if len(orders) > 1 else " ".join(orders[0])
+                right = " or ".join(" ".join(order) for order in orders)
+                if len(orders) == len(self.parts.orders):
+                    right = f"{' '.join(self.dims)} in any order"
                 then = f", then {' '.join(whole)}" if whole else ""
                 return f"{name}.order = {' '.join(level.order)}; expected {right}{then}"
             for dim in whole:

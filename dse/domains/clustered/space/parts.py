@@ -249,8 +249,10 @@ def other_choices(
         choices |= {f"{level}.order": parts.orders, f"{level}.parallel": parts.dims}
     for name in choices.keys() & fixed.keys():
         given = fixed[name]
-        several = isinstance(given, list) and not name.endswith("order")
-        values = tuple(given) if several else (tuple(given) if isinstance(given, list) else given,)
+        several = given if isinstance(given, list) else [given]
+        if name.endswith(".order"):
+            several = given if isinstance(given[0], list) else [given]
+        values = tuple(tuple(value) if isinstance(value, list) else value for value in several)
         for value in values:
             if value not in choices[name]:
                 raise InputError(f"fixed {name} = {value} {wrong}; expected {one_of(choices[name])}")

@@ -7,6 +7,7 @@ import pickle
 import subprocess
 import sys
 from dataclasses import FrozenInstanceError
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -193,14 +194,60 @@ def test_several_values_of_a_gene_are_a_space_of_just_these_mappings() -> None:
         space.encode(MappingBatch.of([a_mapping(outer_parallel="C", inner_parallel="C", cluster_size=4)]))
 
 
+def test_several_orders_are_a_space_of_just_these() -> None:
+    fixed = parse_fixed(["outer.order=XYCK, KCYX,CKYX,KCYX", "inner.order=YXKC,YXKC"])
+    space = MappingSpace(VGG_CONV1_2, EYERISS, fixed=fixed)
+    three = [list("KCYX"), list("CKYX"), list("XYCK")]
+    assert space.fixed == {"outer.order": three, "inner.order": list("YXKC")}
+    assert MappingSpace(VGG_CONV1_2, EYERISS, fixed=space.fixed) == space
+    assert pickle.loads(pickle.dumps(space)) == space
+    assert json.loads(json.dumps(space.identity)) == space.identity
+    rng = np.random.default_rng(0)
+    genes = space.canonical(
+        np.concatenate([space.sample(rng, 200), space.neighbour(rng, space.sample(rng, 200))])
+    )
+    mappings = space.decode(genes)
+    assert {mapping.outer.order[:4] for mapping in mappings} == set(map(tuple, three))
+    assert {mapping.inner.order[:4] for mapping in mappings} == {tuple("YXKC")}
+    assert (space.encode(mappings) == genes).all()
+    one = MappingSpace(VGG_CONV1_2, EYERISS, fixed={"outer.order": "XYCK", "inner.order": "YXKC"})
+    assert space.mappings == 3 * one.mappings
+    order, block = NAMES.index("outer.order"), space.blocks[4]
+    assert block.name == "outer.order"
+    assert set(space.neighbours(genes[0], block)[:, order]) | {genes[0, order]} == {0, 1, 2}
+    with pytest.raises(InputError, match="expected K C Y X or C K Y X or X Y C K, then R S"):
+        space.encode(MappingBatch.of([a_mapping(outer_order="CKXYRS", inner_order="YXKCRS")]))
+
+
+def test_all_orders_named_are_those_of_a_free_gene_and_too_many_are_refused() -> None:
+    every = ["".join(order) for order in permutations("KCYX")]
+    named = MappingSpace(VGG_CONV1_2, EYERISS, fixed={"inner.order": every})
+    free = MappingSpace(VGG_CONV1_2, EYERISS)
+    genes = named.sample(np.random.default_rng(0), 100)
+    assert np.array_equal(named.decode(genes).rows, free.decode(genes).rows)
+    assert all(
+        np.array_equal(named.neighbours(genes[0], mine), free.neighbours(genes[0], block))
+        for mine, block in zip(named.blocks, free.blocks, strict=True)
+    )
+    paper = ["".join(order) for order in permutations("KCYXRS")]
+    some = MappingSpace(VGG_CONV1_2, EYERISS, parts="paper", fixed={"inner.order": paper[::8]})
+    points = some.sample(np.random.default_rng(0), 50)
+    assert len(some.neighbour(np.random.default_rng(0), points)) == 50
+    with pytest.raises(InputError, match=r"fixed inner.order takes at most 100 orders, got 720"):
+        MappingSpace(VGG_CONV1_2, EYERISS, parts="paper", fixed={"inner.order": paper})
+    with pytest.raises(InputError, match=r"fixed inner.order must hold each of K C Y X once"):
+        MappingSpace(VGG_CONV1_2, EYERISS, fixed={"inner.order": [["KCYX", "CKYX"]]})
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         (
             "outer.tile.K=4,8",
-            "fixed outer.tile.K takes one value, got [4, 8]; only parallel dims and the cluster",
+            "fixed outer.tile.K takes one value, got [4, 8]; only orders, parallel dims and the cluster",
         ),
-        ("inner.order=KCYX,CKYX", "fixed inner.order takes one loop order, got ['KCYX', 'CKYX']"),
+        ("inner.order=KCYX,CKY", "fixed inner.order must hold each of K C Y X once, like KCYX, got 'CKY'"),
+        ("inner.order=KCYX,", "fixed inner.order must hold each of K C Y X once, like KCYX, got ''"),
         ("inner.parallel=K,Z", "fixed inner.parallel must be one of K C Y X, got 'Z'"),
         ("cluster=4,5", "fixed cluster = 5 does not divide the 168 PEs"),
         ("cluster=4,", "fixed cluster must be a whole number"),

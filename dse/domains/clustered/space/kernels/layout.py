@@ -52,8 +52,8 @@ def pack(
 ) -> IntArray:
     """The space as one flat array, read-only.
 
-    `sizes` and `places_of` are by gene: of a parallel dim those that gene values stand for, of an order the
-    first; `singles` are the values of the genes after the two levels, by name.
+    `sizes` and `places_of` are by gene: of an order and of a parallel dim those that gene values stand for,
+    ascending; `singles` are the values of the genes after the two levels, by name.
     """
     codes = [DIMS.index(dim) for dim in (*parts.dims, *parts.whole)]
     places = [parts.dims.index(dim) if dim in parts.dims else -1 for dim in DIMS]

@@ -33,7 +33,8 @@ from dse.support.compiling import kernel, subroutine
 
 # Of numpy: a literal 0 has a type of its own, for which what takes it would be compiled anew.
 ZERO: Any = np.int64(0)
-MAX_MOVES = 512  # at most 6 for each of a 31-bit size's 9 primes and 14 steps in 6 dims, and 60 others
+# At most 6 for each of a 31-bit size's 9 primes and 14 steps in 6 dims, 2 times 99 orders of sets, 60 others.
+MAX_MOVES = 704
 
 
 @kernel
@@ -82,11 +83,16 @@ def _add_moves(genes: IntArray, row: int, block: int, space: IntArray, moves: In
         return _add_tile_moves(genes, row, block, space, moves, count)
     if block < mapped + 2:
         gene = ORDER + level_genes * (block - mapped)
-        # The swaps are a table over all orders, of no use where the space has only some.
-        if space[GENE_SIZES + gene] == space[ORDER_COUNT]:
-            swaps = space[SWAP_START] + space[SWAPS] * genes[row, gene]
+        mine, orders = genes[row, gene], space[GENE_SIZES + gene]
+        if orders == space[ORDER_COUNT]:
+            swaps = space[SWAP_START] + space[SWAPS] * mine
             for swap in range(space[SWAPS]):
                 count = _add(moves, count, block, space[swaps + swap], 0)
+            return count
+        # The swaps are a table over all orders, of no use where the space has only some.
+        for other in range(orders):
+            if other != mine:
+                count = _add(moves, count, block, other, 0)
         return count
     if block == mapped + 2:
         outer, inner = genes[row, PARALLEL], genes[row, level_genes + PARALLEL]

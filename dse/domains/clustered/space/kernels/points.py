@@ -63,7 +63,7 @@ def decode(genes: IntArray, space: IntArray, rows: IntArray, machines: IntArray)
             gene, column = level_genes * level, LEVEL_COLUMNS * level
             dim = space[space[first + gene + PARALLEL] + genes[row, gene + PARALLEL]]
             rows[row, column] = space[CODES + dim]
-            chosen = space[space[first + gene + ORDER]] + genes[row, gene + ORDER]
+            chosen = space[space[first + gene + ORDER] + genes[row, gene + ORDER]]
             order = space[ORDER_START] + mapped * chosen
             for place in range(mapped):
                 rows[row, column + OUTER_ORDER + place] = space[order + place]
@@ -143,7 +143,8 @@ def encode(rows: IntArray, machines: IntArray, space: IntArray, genes: IntArray)
             order = _order_index(rows, row, column, space)
             if order < 0:
                 return row
-            genes[row, gene + ORDER] = order - space[space[first + gene + ORDER]]
+            allowed = space[GENE_SIZES + gene + ORDER]
+            genes[row, gene + ORDER] = _find(space, space[first + gene + ORDER], allowed, order)
             for place in range(mapped, ALL_DIMS):
                 dim = space[CODES + place]
                 if rows[row, column + OUTER_TILE + dim] != space[WHOLE + dim]:
