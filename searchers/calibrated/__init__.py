@@ -18,6 +18,10 @@ turns out to be useless: where a sum of its terms, fitted to all samples but one
 they are from the beginning where the adviser is itself the judge, and in spaces of other things than mappings
 of two levels onto one machine.
 
+Of a batch each mapping is picked as if those before it had turned out as predicted (kriging believer:
+Ginsbourger, Le Riche and Carraro, "Kriging Is Well-Suited to Parallelize Optimization", 2010); batches are in
+turn its own and the team's.
+
 The expected improvement is that of Jones, Schonlau and Welch, "Efficient Global Optimization" (Journal of
 Global Optimization, 1998). Defaults were chosen on judges that were made up for that.
 """
@@ -27,6 +31,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from dse.search.abilities import added
 from dse.support.errors import InputError
 from dse.support.validation import whole_number
 from searchers.common.settings import MAX_POINTS
@@ -50,6 +55,8 @@ class Calibrated:
     """Samples after which every second one is the team's."""
     least_agreement: float = 0.1
     """The rank correlation, each sample left out in turn, below which the adviser is useless."""
+    batch_size: int = added(1)
+    """Mappings that are picked before any of them is run: as many as the judge takes at once."""
 
     libraries: ClassVar[tuple[str, ...]] = ("scipy",)
     portable: ClassVar[bool] = False
@@ -61,6 +68,7 @@ class Calibrated:
             raise InputError("adviser must be the name of a cost model")
         whole_number(self.n_startup_trials, "n_startup_trials", most=MAX_POINTS)
         whole_number(self.n_alone, "n_alone", most=MAX_POINTS)
+        whole_number(self.batch_size, "batch_size", most=MAX_POINTS)
         if not -1 <= self.least_agreement <= 1:
             raise InputError(f"least_agreement must be from -1 to 1, got {self.least_agreement}")
 

@@ -25,7 +25,7 @@ class Residual:
 
     def __init__(self, counts: FloatArray, structure: FloatArray, values: FloatArray) -> None:
         """Of n samples: their counts (n, c), structure (n, s), and what trends have left over (n, trends)."""
-        self._parts, self._mean = (counts, structure), 0.0
+        self._parts, self._mean, self._values = (counts, structure), 0.0, values
         self._distances = [_distances(part, part) for part in self._parts]
         self._fit(values)
 
@@ -40,6 +40,12 @@ class Residual:
             if likelihood > best:
                 best, self._setting, self._variance, self._lower = likelihood, setting, variance, lower
         self._solved = np.linalg.solve(self._lower, values)
+
+    def believing(self, counts: FloatArray, structure: FloatArray) -> Residual:
+        """The process if m other samples turn out as it predicts."""
+        means, _ = self.at(counts, structure)
+        parts = zip(self._parts, (counts, structure), strict=True)
+        return Residual(*map(np.concatenate, parts), np.concatenate([self._values, means]))
 
     def at(self, counts: FloatArray, structure: FloatArray) -> tuple[FloatArray, FloatArray]:
         """What is left over at m other mappings: means (m, trends), and the deviation (m,) of them all."""

@@ -71,6 +71,7 @@ class Strategy:
         self._all: Evaluations
         self._team: Search | None = None
         self._asked: Batch | None = None
+        self._picked = self._genes
         self.useless = False
 
     def ask(self) -> IntArray:
@@ -81,9 +82,12 @@ class Strategy:
             self._asked = self._team_search().ask()
             genes: IntArray = self._asked.genes
             return genes
-        if not self._usable_samples().any() or count < self._settings.n_startup_trials:
-            return self._pick(self._cautious())
-        return self._pick(self._fitted())
+        cautious = not self._usable_samples().any() or count < self._settings.n_startup_trials
+        self._picked = self._genes[:0]
+        for _ in range(self._settings.batch_size):
+            point = self._pick(self._cautious() if cautious else self._fitted())
+            self._picked = np.concatenate([self._picked, point])
+        return self._picked
 
     def tell(self, genes: IntArray, evaluations: Evaluations) -> None:
         """Learn from what was asked for last, or known before."""
@@ -109,11 +113,14 @@ class Strategy:
         if self.useless:
             return True
         beyond = count - self._settings.n_alone
-        return beyond >= 0 and beyond % 2 == 1
+        return beyond >= 0 and beyond // self._settings.batch_size % 2 == 1
 
     def _team_search(self) -> Search:
         if self._team is None:
-            self._team = Search(Team(initial_design="random"), self._space, self._objective, self._rng)
+            size = self._settings.batch_size
+            batches = {} if size == 1 else {"max_batch_size": size, "batch_fraction": 1.0}
+            team = Team(initial_design="random", **batches)
+            self._team = Search(team, self._space, self._objective, self._rng)
             self._team.add_known(Known(self._genes, self._all))
         return self._team
 
@@ -182,6 +189,9 @@ class Strategy:
 
         left = logs.sum(axis=1)[:, np.newaxis] - trend(terms)
         residual = Residual(self._counts(terms), self._structure(genes), left)
+        if len(self._picked):
+            counts = self._counts(self._adviser.terms(self._picked)[1])
+            residual = residual.believing(counts, self._structure(self._picked))
         best = float(logs.sum(axis=1)[np.argmin(self._losses[rows])])
         chance = self._log_chance()
         faults, wider = self._faults(), 1 + self._idle() / PATIENCE
@@ -245,9 +255,10 @@ class Strategy:
 
     def _unlike(self, points: IntArray) -> BoolArray:
         """Which points are new, and no term of the adviser's is the same as for one that was asked for."""
-        _, terms = self._adviser.terms(np.concatenate([self._genes, points]))
+        asked = np.concatenate([self._genes, self._picked])
+        _, terms = self._adviser.terms(np.concatenate([asked, points]))
         _, first, place = np.unique(terms, axis=0, return_index=True, return_inverse=True)
-        new: BoolArray = (first[place.ravel()] >= len(self._genes))[len(self._genes) :]
+        new: BoolArray = (first[place.ravel()] >= len(asked))[len(asked) :]
         return new & (self._visited.find(points) < 0)
 
     def _scale(self) -> None:

@@ -78,6 +78,28 @@ def test_refusals_are_learned_and_mappings_that_do_not_fit_are_not_asked() -> No
     assert (reasons[-4:] == Reason.REFUSED).sum() < 2
 
 
+def test_of_a_batch_all_mappings_are_picked_before_any_is_run_and_none_twice() -> None:
+    asked: list[int] = []
+
+    class Counting(Judge):
+        at_once = 3
+
+        def evaluate(self, layer: Layer, accelerator: Accelerator, mappings: MappingBatch) -> CostBatch:
+            asked.append(len(mappings))
+            return super().evaluate(layer, accelerator, mappings)
+
+    problem = Problem(LAYER, EDGE, "latency", Counting("waits"))
+    settings = {"batch_size": 3, "n_alone": 6}
+    found = dse.search(problem, "calibrated", settings=settings, budget=14, seed=1)
+    genes, losses = found.record.genes(), found.record.evaluations().loss
+    assert len(problem.space.canonical(genes)) == len(np.unique(problem.space.canonical(genes), axis=0))
+    assert sum(asked) == 14
+    assert asked[:3] == [3, 3, 3]
+    assert losses.min() < 0.95 * losses[0]
+    alone = searched(budget=4, batch_size=1).record.genes()
+    assert alone.tolist() == searched(budget=4).record.genes().tolist()
+
+
 def test_an_adviser_that_says_nothing_of_the_judge_is_given_up_with_its_rank_correlation() -> None:
     with pytest.warns(UselessAdviser, match=r"adviser 'loopnest' says little .* correlation -?0\.\d\d of"):
         found = searched("draws", budget=15, least_agreement=0.9, n_alone=4)
@@ -104,7 +126,13 @@ def test_where_the_adviser_is_the_judge_it_searches_as_a_team_does() -> None:
 def test_an_adviser_that_is_not_there_and_settings_that_cannot_be_are_refused() -> None:
     with pytest.raises(InputError, match=r"unknown cost model 'loopnets'.*loopnest"):
         searched(adviser="loopnets")
-    for settings in ({"n_alone": 0}, {"n_startup_trials": 0}, {"least_agreement": 2.0}, {"adviser": ""}):
+    for settings in (
+        {"n_alone": 0},
+        {"n_startup_trials": 0},
+        {"batch_size": 0},
+        {"least_agreement": 2.0},
+        {"adviser": ""},
+    ):
         with pytest.raises(InputError):
             Calibrated(**settings)  # type: ignore[arg-type]
 
