@@ -44,8 +44,12 @@ class Residual:
     def believing(self, counts: FloatArray, structure: FloatArray) -> Residual:
         """The process if m other samples turn out as it predicts."""
         means, _ = self.at(counts, structure)
-        parts = zip(self._parts, (counts, structure), strict=True)
-        return Residual(*map(np.concatenate, parts), np.concatenate([self._values, means]))
+        mine, other = self._parts
+        return Residual(
+            np.concatenate([mine, counts]),
+            np.concatenate([other, structure]),
+            np.concatenate([self._values, means]),
+        )
 
     def at(self, counts: FloatArray, structure: FloatArray) -> tuple[FloatArray, FloatArray]:
         """What is left over at m other mappings: means (m, trends), and the deviation (m,) of them all."""

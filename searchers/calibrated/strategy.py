@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -117,9 +118,9 @@ class Strategy:
 
     def _team_search(self) -> Search:
         if self._team is None:
-            size = self._settings.batch_size
-            batches = {} if size == 1 else {"max_batch_size": size, "batch_fraction": 1.0}
-            team = Team(initial_design="random", **batches)
+            team, size = Team(initial_design="random"), self._settings.batch_size
+            if size > 1:
+                team = replace(team, max_batch_size=size, batch_fraction=1.0)
             self._team = Search(team, self._space, self._objective, self._rng)
             self._team.add_known(Known(self._genes, self._all))
         return self._team

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 NAME = "calibration"
 MOST = 1000
 """Mappings of a plan."""
-COLUMNS, ENERGY = ("layer", "mapping", "cycles"), "energy_nj"
+COLUMNS, ENERGY, COUNTERS = ("layer", "mapping", "cycles"), "energy_nj", "counters"
 
 
 def command(
@@ -28,7 +28,7 @@ def command(
         list[str] | None,
         typer.Argument(
             help="Folders of `dse search --out`, or files (.csv, .jsonl) with layer, mapping, cycles and, "
-            "where it is known, energy_nj.",
+            "where they are known, energy_nj and counters (a table).",
             metavar="SAMPLES...",
         ),
     ] = None,
@@ -59,7 +59,8 @@ def command(
     """Fit a machine's bandwidths, latency and clock to measured cycles, of several layers together.
 
     Where energies are measured, the cost model's are fitted too, for `--constants`. Says of each figure
-    the interval, and of the fit how far it is off samples that it has not seen.
+    the interval, of the fit how far it is off samples that it has not seen, and of each of the
+    machine's own counters which of the model's terms it follows.
     """
     from dse.core.domains import calibration_of, domain_of
     from dse.support.errors import InputError
@@ -144,7 +145,7 @@ def _of_file(kind: Any, path: str, accelerator: str, model: str) -> Iterator[Any
     from dse.support.errors import InputError
 
     problems: dict[str, AnyProblem] = {}
-    found: dict[str, list[tuple[Any, float, float]]] = {}
+    found: dict[str, list[tuple[Any, float, float, dict[str, float]]]] = {}
     for number, row in _rows(path):
         where = f"{path} line {number}"
         missing = [name for name in COLUMNS if row.get(name) in (None, "")]
@@ -152,10 +153,12 @@ def _of_file(kind: Any, path: str, accelerator: str, model: str) -> Iterator[Any
             raise InputError(f"{where} lacks {', '.join(missing)}; expected {', '.join(COLUMNS)}")
         name, mapping, cycles = str(row["layer"]), row["mapping"], _positive(row, "cycles", where)
         energy = math.nan if row.get(ENERGY) in (None, "") else _positive(row, ENERGY, where)
+        counters = _counters(row, where)
         if name not in problems:
             problems[name] = problem_asked(name, accelerator, "latency", model)
         data = strict_json.parse(mapping, where) if isinstance(mapping, str) else mapping
-        found.setdefault(name, []).append((problems[name].read_mapping(data, where), cycles, energy))
+        design = problems[name].read_mapping(data, where)
+        found.setdefault(name, []).append((design, cycles, energy, counters))
     if not found:
         raise InputError(f"{path} has no samples")
     for name, rows in found.items():
@@ -177,6 +180,24 @@ def _rows(path: str) -> Iterator[tuple[int, dict[str, Any]]]:
             if not isinstance(row, dict):
                 raise InputError(f"{path} line {number} must be a table with {', '.join(COLUMNS)}")
             yield number, row
+
+
+def _counters(row: dict[str, Any], where: str) -> dict[str, float]:
+    """What the machine has counted itself: finite numbers by name; none if nothing is said."""
+    from dse.support import strict_json
+    from dse.support.errors import InputError, shorten
+
+    said = row.get(COUNTERS)
+    if said in (None, ""):
+        return {}
+    data = strict_json.parse(said, f"{where}: {COUNTERS}") if isinstance(said, str) else said
+    usable = isinstance(data, dict) and all(
+        isinstance(number, int | float) and not isinstance(number, bool) and math.isfinite(number)
+        for number in data.values()
+    )
+    if not usable:
+        raise InputError(f"{where}: {COUNTERS} must be a table of numbers, got {shorten(said)}")
+    return {name: float(number) for name, number in data.items()}
 
 
 def _positive(row: dict[str, Any], name: str, where: str) -> float:
@@ -237,5 +258,12 @@ def _show(found: Any, out: Path | None) -> None:
     if energies is not None:
         before, after = f"{energies.error_before:.1%}", f"{energies.error_after:.1%}"
         console.print(f"energies: error of samples that the fit has not seen {after} (as said: {before})")
+    if found.counters:
+        lines = [
+            (each.counter, each.term, f"{each.times:.4g}", f"{each.error:.1%}", str(each.samples))
+            for each in found.counters
+        ]
+        heads = ("counter", "follows", "times", "error", "samples")
+        output.print_table(console, "The machine's counters beside the model's terms", heads, lines)
     if out is not None:
         console.print(f"written to {out}")

@@ -17,6 +17,7 @@ import numpy as np
 from dse.core.cost_models import cost_model
 from dse.domains.clustered.accelerator import Accelerator
 from dse.domains.clustered.cost_model import CostModel
+from dse.domains.clustered.counted import Counted, follow_counters
 from dse.domains.clustered.energies import (
     DRAWS,
     FOLDS,
@@ -63,6 +64,7 @@ class Calibration:
     before: FloatArray
     measured: FloatArray
     energies: Energies | None = None
+    counters: tuple[Counted, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """All but the samples, as plain data."""
@@ -75,6 +77,7 @@ class Calibration:
             "error": {"before": self.error_before, "after": self.error_after},
             "rank": {"before": self.rank_before, "after": self.rank_after},
             **({} if self.energies is None else {"energies": self.energies.to_dict()}),
+            **({"counters": [each.to_dict() for each in self.counters]} if self.counters else {}),
         }
 
 
@@ -109,6 +112,7 @@ def calibrate(machine: Accelerator, samples: Sequence[Measured], model: str) -> 
         before=np.exp(before),
         measured=np.exp(measured),
         energies=fit_energies(machine, samples, model),
+        counters=follow_counters(machine, samples, model),
     )
 
 

@@ -7,7 +7,7 @@ squares of relative errors, none below 0.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -32,13 +32,17 @@ TINY = 1e-6
 
 @dataclass(frozen=True)
 class Measured:
-    """Mappings of one layer with what was measured of each: cycles above 0, energies in nJ or NaN."""
+    """Mappings of one layer with what was measured of each: cycles above 0, energies in nJ or NaN.
+
+    `counters` are what the machine has counted itself, by name: (n,) each, NaN where it has not.
+    """
 
     name: str
     layer: Layer
     mappings: MappingBatch
     cycles: FloatArray
     energies: FloatArray
+    counters: dict[str, FloatArray] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -48,12 +52,18 @@ class Measured:
         designs: Sequence[Mapping] | MappingBatch,
         cycles: Any,
         energies: Any = None,
+        counters: Sequence[dict[str, float]] = (),
     ) -> Measured:
-        """Of mappings in a list, or as a space decodes them."""
+        """Of mappings in a list, or as a space decodes them; counters by mapping."""
         mappings = designs if isinstance(designs, MappingBatch) else MappingBatch.of(list(designs))
         cycles = np.asarray(cycles, np.float64)
         unknown = np.full(len(cycles), np.nan)
-        return cls(name, layer, mappings, cycles, unknown if energies is None else np.asarray(energies))
+        counted = {
+            counter: np.array([each.get(counter, np.nan) for each in counters], np.float64)
+            for counter in sorted({counter for each in counters for counter in each})
+        }
+        energies = unknown if energies is None else np.asarray(energies)
+        return cls(name, layer, mappings, cycles, energies, counted)
 
 
 @dataclass(frozen=True)

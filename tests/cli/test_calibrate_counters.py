@@ -1,0 +1,80 @@
+"""`dse calibrate` and what a machine has counted itself: which of the model's terms each counter follows."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dse.domains.clustered.accelerator import PRESETS
+from dse.domains.clustered.problem import Problem
+from dse.domains.clustered.terms import terms_of
+from tests.conftest import Dse
+from workloads import load_layer
+
+EDGE, LAYERS, COUNT = PRESETS["edge"], ("resnet18:1", "resnet18:3"), 15
+
+
+def samples(folder: Path, **changes: Any) -> Path:
+    """Mappings with their cycles, and counters that are some terms, times as large, with noise."""
+    rng, lines = np.random.default_rng(3), []
+    for name in LAYERS:
+        problem = Problem(load_layer(name), EDGE)
+        genes = problem.space.sample(rng, COUNT)
+        mappings, cycles = problem.space.decode(genes), problem.price(genes).cycles
+        terms = terms_of(problem, mappings)
+        words = np.sum(
+            [column for term, column in terms.items() if term.startswith("dram_") and "wait" not in term],
+            axis=0,
+        )
+        noise = np.exp(0.02 * rng.standard_normal(COUNT))
+        for place in range(COUNT):
+            counters = {
+                "words of DRAM": 1.3 * words[place] * noise[place],
+                "fills": 2 * terms["fills of weight"][place],
+                "none": 0,
+                **({"rare": 7} if place < 2 else {}),
+            }
+            row = {"layer": name, "mapping": mappings[place].to_dict(), "cycles": int(cycles[place])}
+            lines.append(json.dumps({**row, "counters": counters, **changes}))
+    (folder / "samples.jsonl").write_text("\n".join(lines))
+    return folder / "samples.jsonl"
+
+
+def test_each_counter_is_set_beside_the_term_that_it_follows(dse: Dse, tmp_path: Path) -> None:
+    file = str(samples(tmp_path))
+    said = json.loads(dse("calibrate", file, "--accelerator", "edge", "--json").out)["counters"]
+    by_name = {each["counter"]: each for each in said}
+    assert set(by_name) == {"words of DRAM", "fills"}
+    assert by_name["words of DRAM"]["term"] == "dram, all tensors"
+    assert by_name["words of DRAM"]["times"] == pytest.approx(1.3, rel=0.02)
+    assert 0.005 < by_name["words of DRAM"]["error"] < 0.04
+    assert (by_name["fills"]["term"], by_name["fills"]["samples"]) == ("fills of weight", 2 * COUNT)
+    assert by_name["fills"]["times"] == pytest.approx(2, rel=1e-9)
+    shown = dse("calibrate", file, "--accelerator", "edge").out
+    assert any("words of DRAM" in line and "dram, all tensors" in line for line in shown.splitlines())
+
+
+def test_samples_without_counters_say_nothing_of_any(dse: Dse, tmp_path: Path) -> None:
+    file = str(samples(tmp_path, counters=None))
+    assert "counters" not in json.loads(dse("calibrate", file, "--accelerator", "edge", "--json").out)
+
+
+@pytest.mark.parametrize("counters", [7, [1], {"a": "1"}, {"a": True}, {"a": None}])
+def test_counters_that_are_no_table_of_numbers_are_refused_in_a_line(
+    dse: Dse, tmp_path: Path, counters: Any
+) -> None:
+    found = dse("calibrate", str(samples(tmp_path, counters=counters)), "--accelerator", "edge")
+    assert found.code == 2
+    assert "line 1: counters must be a table of numbers, got" in found.err
+    assert len(found.err.splitlines()) == 1
+
+
+def test_counters_in_a_csv_are_json_in_a_column(dse: Dse, tmp_path: Path) -> None:
+    text = 'layer,mapping,cycles,counters\nresnet18:1,{},4,"{""a"": soon}"\n'
+    (tmp_path / "samples.csv").write_text(text)
+    found = dse("calibrate", str(tmp_path / "samples.csv"), "--accelerator", "edge")
+    assert (found.code, "line 2: counters" in found.err) == (2, True)
