@@ -20,6 +20,10 @@ reach. It is **settled**: it comes anew with every loop outside of it. What may 
 An **arrangement** says in which order levels store tensors, which storages are leading, and which dims loops
 can be over between them. All of them together have a nest as good as any. An arrangement counts settled
 storages as if nothing outside left them in place: of a nest where something does, another one counts less.
+
+Where tiles need not divide, a loop that moves may meet another one over its dim, and both as one leave other
+rests: 10 in tiles of 5, 3 and 2 makes 6 pieces, in tiles of 3 and 2 it makes 7. There only the orders of what
+is stored are gone through, `keeps`, with loops over all dims between them.
 """
 
 from __future__ import annotations
@@ -107,16 +111,28 @@ class Arrangements:
     def __iter__(self) -> Iterator[Arrangement]:
         return (self._arranged(chosen) for chosen in product(*self._choices))
 
-    def _arranged(self, chosen: Sequence[tuple[tuple[int, ...], int]]) -> Arrangement:
-        storages = [
+    def keeps(self) -> Iterator[BoolArray]:
+        """What places keep (places, tensors), of each choice of the orders in which levels store tensors."""
+        for chosen in product(*self._stacks):
+            yield self._keep(self._storages([(stack, 0) for stack in chosen]))
+
+    def _storages(self, chosen: Sequence[tuple[tuple[int, ...], int]]) -> list[_Storage]:
+        return [
             _Storage(number + 1, parts[at], tensor, at < leading)
             for number, (parts, (stack, leading)) in enumerate(zip(self._parts, chosen, strict=True))
             for at, tensor in enumerate(stack)
         ]
+
+    def _keep(self, storages: Sequence[_Storage]) -> BoolArray:
         keep = np.zeros((len(self._machine.levels), len(self._workload.tensors)), dtype=np.bool_)
         keep[0, self._whole] = True
         for one in storages:
             keep[one.place, one.tensor] = True
+        return keep
+
+    def _arranged(self, chosen: Sequence[tuple[tuple[int, ...], int]]) -> Arrangement:
+        storages = self._storages(chosen)
+        keep = self._keep(storages)
         settled = frozenset((one.tensor, one.place) for one in storages if self._is_settled(one))
         looped = [self._anywhere(place) for place in range(len(keep))]
         for number in range(len(storages) + 1):

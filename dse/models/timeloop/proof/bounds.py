@@ -25,14 +25,9 @@ def refuse(problem: MachineProblem) -> None:
             f"under cost model 'timeloop' exponents that add up to at most {MAX_POWERS} can be certified, "
             f"got {degree:g} in {problem.objective!r}"
         )
-    if problem.tiles != FACTORS and problem.accelerator.even:
-        raise InputError(
-            f"tiles {problem.tiles!r} of uneven nests cannot be certified: search them, or choose tiles "
-            "'factors' or even nests"
-        )
     if problem.parts.hardware:
         raise InputError("figures of a machine of levels that are open cannot be certified: leave them out")
-    if problem.accelerator.even:
+    if problem.accelerator.even and problem.tiles == FACTORS:
         _refuse_uneven(problem)
         return
     levels = problem.space.levels
@@ -42,7 +37,8 @@ def refuse(problem: MachineProblem) -> None:
             f"{orders:,} choices of orders are too many to certify; at most {MAX_ORDERS:,}: fix some by "
             "LEVEL.order or LEVEL.stationary"
         )
-    choices = 2 ** sum(len(level.open) for level in levels)
+    stacks = prod(max(1, len(level.stacks)) for level in levels)
+    choices = stacks * 2 ** sum(len(level.open) for level in levels if not level.stacks)
     if choices > MAX_BYPASSES:
         raise InputError(
             f"{choices:,} choices of what is kept are too many to certify; at most {MAX_BYPASSES}: fix some "

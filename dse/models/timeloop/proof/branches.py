@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import product
@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 
 from dse.domains.levels.problem import MachineProblem
-from dse.domains.levels.space.chains import FACTORS, SPATIAL
+from dse.domains.levels.space.chains import FACTORS, SPATIAL, TEMPORAL
 from dse.models.timeloop.proof.arrangements import Arrangement, Arrangements
 from dse.models.timeloop.proof.branch import Branch
 from dse.models.timeloop.proof.components import Component, component_of, components_of, sharing
@@ -49,11 +49,12 @@ class Branches(Protocol):
 
 def branches_of(problem: MachineProblem) -> Branches:
     """The branches of a problem; none if too few MACs can be at work."""
-    return UnevenBranches(problem) if problem.accelerator.even else EvenBranches(problem)
+    divided = problem.tiles == FACTORS
+    return UnevenBranches(problem) if problem.accelerator.even and divided else OpenBranches(problem)
 
 
-class EvenBranches:
-    """One for each choice of what levels keep, with the same components."""
+class OpenBranches:
+    """One for each choice of what levels keep, and where, with the same components: all loops are open."""
 
     def __init__(self, problem: MachineProblem) -> None:
         every = components_of(problem)
@@ -64,10 +65,13 @@ class EvenBranches:
             self._branches: list[Branch] = []
             return
         orders, counts = orders_of(problem), _counts(problem, busy)
+        keeps = list(_bypasses(problem))
+        if problem.accelerator.even:
+            keeps = list(Arrangements(problem, orders).keeps())
+            orders = replace(orders, looped=_looped(problem, keeps))
         rows = Rows(problem, busy, orders)
         self._branches = [
-            Branch(problem, number, busy, counts, orders, keep, rows)
-            for number, keep in enumerate(_bypasses(problem))
+            Branch(problem, number, busy, counts, orders, keep, rows) for number, keep in enumerate(keeps)
         ]
 
     def __len__(self) -> int:
@@ -176,6 +180,21 @@ def _counts(problem: MachineProblem, components: list[Component]) -> list[Counts
 def _busy(problem: MachineProblem, components: list[Component]) -> list[Component] | None:
     fan_outs = [level.fan_out for level in problem.accelerator.levels]
     return busy_components(components, fan_outs, problem.use.least_macs)
+
+
+def _looped(problem: MachineProblem, keeps: Sequence[BoolArray]) -> tuple[tuple[int, ...], ...]:
+    """The dims that a nest may loop over at each place outside of the innermost that keeps anything."""
+    holding = max(int(np.flatnonzero(keep.any(axis=1)).max()) for keep in keeps)
+    return tuple(
+        tuple(
+            dim
+            for dim, chain in enumerate(problem.space.chains)
+            if place < holding
+            and chain.size > 1
+            and any(slot.level == place and slot.kind == TEMPORAL for slot in chain.slots)
+        )
+        for place in range(len(problem.accelerator.levels))
+    )
 
 
 def _bypasses(problem: MachineProblem) -> Iterator[BoolArray]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from functools import cache
 
 import numpy as np
@@ -49,11 +50,14 @@ def good_mapping(problem: MachineProblem, clock: Clock) -> Incumbent | None:
     """
     space, least, best = problem.space, math.inf, None
     points = space.sample(np.random.default_rng(0), FIRST_POINTS)
-    if fewer := _of_fewer(problem):
+    for fewer in _of_fewer(problem):
         known = solve(fewer, clock).best
         if known is not None:
-            points = np.concatenate([problem.vectors([known.mapping]), points])
-            best, least = points[0], float(problem.price(points[:1]).loss[0])
+            first = problem.vectors([known.mapping])
+            points = np.concatenate([first, points])
+            loss = float(problem.price(first).loss[0])
+            if loss < least:
+                best, least = first[0], loss
     losses = problem.price(points).loss
     for place in np.argsort(losses, kind="stable")[:STARTS].tolist():
         here, loss = points[place], float(losses[place])
@@ -72,11 +76,12 @@ def good_mapping(problem: MachineProblem, clock: Clock) -> Incumbent | None:
     )
 
 
-def _of_fewer(problem: MachineProblem) -> MachineProblem | None:
-    """The problem over even nests, or over tiles that divide; None if it is of these."""
+def _of_fewer(problem: MachineProblem) -> Iterator[MachineProblem]:
+    """The problem over even nests, and over tiles that divide."""
     if problem.accelerator.even:
-        return problem.with_changes(fixed={**problem.fixed, "nests": EVEN})
-    return None if problem.tiles == FACTORS else problem.with_changes(tiles=FACTORS)
+        yield problem.with_changes(fixed={**problem.fixed, "nests": EVEN})
+    if problem.tiles != FACTORS:
+        yield problem.with_changes(tiles=FACTORS)
 
 
 @cache

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dse.models.timeloop.proof.counts import Counts
 from dse.models.timeloop.proof.records import FirstVisits, Groups, Lines
-from dse.models.timeloop.proof.terms import Terms
+from dse.models.timeloop.proof.terms import Terms, steps_of
 from dse.support.arrays import BoolArray, FloatArray, IntArray
 
 
@@ -53,7 +52,7 @@ class Sums:
             ),
             np.repeat(np.arange(len(groups)), np.diff(starts)),
             coefficients,
-            np.array([Counts.steps in one.parts for one in flat]),
+            np.array([steps_of in one.parts for one in flat]),
             tuple((place, one.delivery) for place, one in enumerate(flat) if one.delivery is not None),
         )
 

@@ -101,7 +101,7 @@ class Terms:
     def __post_init__(self) -> None:
         objective, levels = objective_named(self.problem.objective), self.problem.accelerator.levels
         kept = [_Kept(*one) for one in self._kept()]
-        energy, cycles = self._energy(kept), [Group(CYCLES, [Term(1.0, (Counts.steps,))])]
+        energy, cycles = self._energy(kept), [Group(CYCLES, [Term(1.0, (steps_of,))])]
         self._add_waits(cycles[0], kept, None)
         for place in range(len(levels)):
             cycles += self._transfers(place, kept)
@@ -136,7 +136,7 @@ class Terms:
         levels = len(self.keep)
         shared = _shared(kept.tensor, kept.level, kept.below)
         if kept.below == levels:
-            return (Counts.steps, shared), None
+            return (steps_of, shared), None
         return (shared,), (kept.tensor, kept.below)
 
     def _energy(self, kept: Sequence[_Kept]) -> Group:
@@ -154,9 +154,9 @@ class Terms:
                 unfilled = self._first(one, pj["write"], first) if machine.first_fill == "elided" else None
                 group.add(pj["write"], (everywhere,), (one.tensor, one.level), unfilled)
         for place, level in enumerate(machine.levels):
-            at_work = (Counts.steps, _instances(place)) if self.keep[place].any() else (Counts.steps,)
+            at_work = (steps_of, _instances(place)) if self.keep[place].any() else (steps_of,)
             group.add(level.leak_pj, at_work)
-        group.add(workload.macs * machine.mac_pj, (Counts.nothing,))
+        group.add(workload.macs * machine.mac_pj, (_nothing_of,))
         return group
 
     def _first(self, one: _Kept, coefficient: float, parts: tuple[Part, ...]) -> First | None:
@@ -246,7 +246,7 @@ class Terms:
         if not least:
             return []
         spread = tuple(_over_fan_out(place) for place, level in enumerate(levels) if level.fan_out > 1)
-        return [Group(LIMIT, [Term(float(least), spread or (Counts.nothing,))])]
+        return [Group(LIMIT, [Term(float(least), spread or (_nothing_of,))])]
 
 
 def unit_of_loss(objective: Objective, hertz: float) -> float:
@@ -278,6 +278,15 @@ def _pj_a_word(level: Level, bits: int) -> dict[str, float]:
     shared = level.block * level.cluster / bits
     pj = {"read": level.energy.read_pj, "write": level.energy.write_pj, "update": level.energy.update_pj}
     return {kind: energy / shared for kind, energy in pj.items()}
+
+
+def steps_of(counts: Counts) -> FloatArray:
+    """The steps of the run, as counts of any kind have them."""
+    return counts.steps()
+
+
+def _nothing_of(counts: Counts) -> FloatArray:
+    return counts.nothing()
 
 
 def _shared(tensor: int, level: int, below: int) -> Part:
