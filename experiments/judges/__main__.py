@@ -157,9 +157,14 @@ def main() -> None:
     known = [f"{key}: {count}" for key, count in searches(given.judge).items() if key in hertz]
     found = regrets(given.judge, rows, hertz, given.arms)
     about = (
-        f"{given.seeds} seeds on each of {given.problems} problems of `{given.judge}`: best over best\n"
-        "known, the least of these runs and of [long searches](references.csv). Of these there are, by\n"
-        f"problem, with their samples in all:\n{', '.join(known) or 'none'}."
+        f"{given.seeds} {'seed' if given.seeds == 1 else 'seeds'} on each of {given.problems} problems of "
+        f"`{given.judge}`: best over best\n"
+        "known, the least of these runs and of [long searches](references.csv)"
+    )
+    about += (
+        f". Of these there are, by\nproblem, with their samples in all:\n{', '.join(known)}."
+        if known
+        else ", of\nwhich there are none: true ratios may be higher."
     )
     command = f"experiments.judges {given.judge} --seeds {given.seeds} --problems {given.problems}"
     if given.arms != ARMS:
