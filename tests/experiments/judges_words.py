@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 from experiments import RESULTS
 
-NAMES = {"RTL": "rtl", "CPU": "cpu"}
+NAMES = {"RTL": "rtl", "CPU": "cpu", "SCALE-Sim": "scalesim"}
 OTHERS = ("team", "team, certified start", "bayesian")
+UNTAUGHT, WRONG = "team, no expectations", "wrong adviser beside team"
 
 
 def lines_of(judge: str, start: str) -> list[list[str]]:
@@ -30,8 +31,12 @@ def beside(judge: str, other: str) -> list[float]:
 
 def aims(judge: str) -> list[bool]:
     """Whether `calibrated` meets its aims."""
-    wanted = arm(judge, "aim of calibrated")
-    return [got <= aim for got, aim in zip(arm(judge, "calibrated"), wanted, strict=True)]
+    return [got <= aim for got, aim in pairs_of_aims(judge)]
+
+
+def pairs_of_aims(judge: str) -> list[tuple[float, float]]:
+    """What `calibrated` reaches, each with its aim."""
+    return list(zip(arm(judge, "calibrated"), arm(judge, "aim of calibrated"), strict=True))
 
 
 def is_ahead(judge: str, other: str) -> bool:
@@ -66,11 +71,24 @@ WORDS: dict[str, Callable[[], bool]] = {
         all(min(beside("CPU", other)[1::2]) >= 0.05 for other in OTHERS)
         and 1.055 <= beside("CPU", "team")[-1] < 1.065
     ),
+    "likewise one seed, all aims are missed by far": lambda: all(
+        got > 1.1 * aim for got, aim in pairs_of_aims("SCALE-Sim")
+    ),
+    "and 1.290), and no difference is significant": lambda: all(
+        min(beside("SCALE-Sim", other)[1::2]) >= 0.05 for other in (*OTHERS, UNTAUGHT, WRONG)
+    ),
+    "the best known is ten times as fast as the first sample": lambda: (
+        10 <= float(lines_of("SCALE-Sim", "calibrated")[0][0]) < 11
+    ),
+    "it ends up to 79 % behind `team` on a problem": lambda: 1.785 <= beside("SCALE-Sim", WRONG)[-1] < 1.795,
     **dict(
         [
             in_table("RTL", "calibrated", 1.133, 1.081, 1.055, 1.030),
             in_table("RTL", "team", 1.404, 1.170, 1.148, 1.106),
             in_table("RTL", "bayesian", 4.198, 3.593, 2.200, 1.414),
+            in_words("SCALE-Sim", "calibrated", 2.696, 1.902, 1.522, 1.147),
+            in_words("SCALE-Sim", "team", 3.573, 2.453, 1.682, 1.216),
+            in_words("SCALE-Sim", UNTAUGHT, 6.488, 5.070, 2.799, 1.290),
             in_words("CPU", "calibrated", 1.713, 1.085, 1.075, 1.021),
             in_words("CPU", "team", 2.310, 1.621, 1.597, 1.066),
         ]
