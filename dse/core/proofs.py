@@ -58,6 +58,13 @@ class Prover(Protocol):
         """Prove what can be proven in the time of `clock`, from what an earlier run left, if any."""
 
 
+class Warmer(Prover, Protocol):
+    """What compiles all that its proofs need, several kernels at a time; not every domain's prover does."""
+
+    def warm(self) -> None:
+        """Do so, where nothing is compiled yet."""
+
+
 class Lister(Prover, Protocol):
     """What lists the mappings near an optimum too; not every domain's prover does."""
 

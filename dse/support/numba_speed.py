@@ -1,7 +1,8 @@
 """What makes numba's own steps shorter: it looks at the same things again and again while it compiles.
 
-Nothing that is compiled changes. Each step is numba's, asked once where it asks many times; `install` puts
-them in numba's place. They are behind its documented doors: tests hold them to what numba itself says.
+Nothing that is compiled changes, but for the words of one error. Each step is numba's, asked once where it
+asks many times; `install` puts them in numba's place. They are behind its documented doors: tests hold them
+to what numba itself says.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from llvmlite import ir as llvm
 from numba.core import ir
 from numba.core.compiler import Flags
 from numba.core.types import Function
+from numba.core.typing.templates import builtin_registry
+from numba.np import arrayobj
 
 NAMES = hash(tuple(sorted(Flags.options)))
 """Numba's hash of flags is of the options' names, the same for all."""
@@ -67,8 +70,19 @@ def size_once(kind: Any, target_data: Any, context: Any = None) -> int:
     return SIZES[asked]
 
 
+def say_no_shapes() -> None:
+    """An array that is assigned to a slice of another shape raises an error that does not name the shapes.
+
+    On CPUs numba has text joined for that, in each kernel anew: 30 functions, a second. Others have this one.
+    """
+    for template in builtin_registry.functions:
+        if getattr(template, "_overload_func", None) is arrayobj.ol_raise_with_shape_context_cpu:
+            template._overload_func = staticmethod(arrayobj.ol_raise_with_shape_context_generic)
+
+
 def install() -> None:
     """Put these in the place of numba's own."""
+    say_no_shapes()
     for owner, name, step in (
         (Flags, "__hash__", lambda _: NAMES),
         (Flags, "__eq__", same_flags),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from llvmlite import binding
 from llvmlite import ir as llvm
 from numba import njit
 from numba.core import ir
 from numba.core.compiler import Flags
+from numba.core.event import Event, Listener, install_listener
 from numba.core.registry import cpu_target
 
 from dse.support import numba_speed
@@ -62,3 +64,35 @@ def test_a_subroutine_that_calls_subroutines_is_linked_into_a_kernel_once():
 
 def test_numba_compiles_as_ever_what_is_none_of_ours():
     assert njit(lambda values: max(values[0], values[1]))(np.array([3, 7])) == 7
+
+
+def test_a_slice_of_another_shape_is_an_error_still():
+    @kernel
+    def fill(target, values):
+        target[1:] = values
+
+    target = np.zeros(3)
+    fill(target, np.array([1.0, 2.0]))
+    assert target.tolist() == [0.0, 1.0, 2.0]
+    with pytest.raises(ValueError, match="cannot assign slice"):
+        fill(target, np.ones(3))
+
+
+def test_kernels_that_assign_slices_compile_no_operations_on_text():
+    @njit
+    def fill_row(rows, values):
+        rows[0] = values
+
+    compiled: list[str] = []
+
+    class Names(Listener):
+        def on_start(self, event: Event) -> None:
+            compiled.append(event.data["dispatcher"].py_func.__module__)
+
+        def on_end(self, event: Event) -> None:
+            pass
+
+    with install_listener("numba:compile", Names()):
+        fill_row(np.zeros((2, 2)), np.ones(2))
+    assert __name__ in compiled
+    assert not any("unicode" in name for name in compiled)

@@ -117,7 +117,10 @@ class Levels:
 
 
 class MachineProver:
-    """A Prover: of a proof module with `GROUP`, `refuse(problem)` and `solve(problem, clock, known)`."""
+    """A Warmer: of a proof module with `GROUP`, `refuse(problem)` and `solve(problem, clock, known)`.
+
+    A module with kernels has `warm_early()` besides.
+    """
 
     floor_only = False
 
@@ -131,6 +134,9 @@ class MachineProver:
     def refuse(self) -> None:
         refuse_several(self._problem.objective)
         self._module.refuse(self._problem)
+
+    def warm(self) -> None:
+        getattr(self._module, "warm_early", lambda: None)()
 
     def solve(self, clock: Clock, known: Certificate | None) -> Certificate:
         found: Certificate = self._module.solve(self._problem, clock, known)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from dse.core.clock import Clock
 from dse.core.domains import domain_of, make_problem
@@ -18,6 +18,7 @@ from dse.support.validation import positive_number, whole_number
 
 if TYPE_CHECKING:
     from dse.core.objective import Objective
+    from dse.core.proofs import Warmer
     from dse.optimum.codesign.branch import State
     from dse.optimum.codesign.caps import Caps
     from dse.optimum.codesign.result import Codesign
@@ -139,6 +140,7 @@ def _prove(
         search = (CappedBoxes if caps else MachineBoxes)(
             space, work.layers, objective, prove, observe, **given
         )
+        warm(work.layers[0], space)
         try:
             search.run()
         except KeyboardInterrupt:
@@ -174,6 +176,16 @@ def refuse(layers: Sequence[Layer], space: HardwareSpace) -> None:
     priced = space.relaxed(next(space.roots()))
     for layer in layers:
         prover_of(make_problem(layer, priced.hardware, "energy", priced.model)).refuse()
+
+
+def warm(layer: Layer, space: HardwareSpace) -> None:
+    """Compile what proofs need before machines are priced: bounds at the same time as prices."""
+    from dse.core.domains import prover_of
+
+    priced = space.relaxed(next(space.roots()))
+    prover = prover_of(make_problem(layer, priced.hardware, "energy", priced.model))
+    if hasattr(prover, "warm"):
+        cast("Warmer", prover).warm()
 
 
 def proof_seconds(space: HardwareSpace, clock: Clock) -> Callable[[], float | None]:

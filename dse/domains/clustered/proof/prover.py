@@ -35,6 +35,11 @@ class ClusteredProver:
         """See Prover."""
         refuse(self._problem)
 
+    def warm(self) -> None:
+        """See Warmer."""
+        if not self.floor_only:
+            import_module("dse.domains.clustered.proof.warming").warm_early(self._problem)
+
     def solve(self, clock: Clock, known: Certificate | None) -> Certificate:
         """See Prover."""
         # Late: a check of a proof makes a prover, and loads nothing that made the proof.

@@ -36,6 +36,15 @@ def warm(model: str, tiles: str) -> None:
     WARM.add((model, tiles))
 
 
+def warm_early(problem: Problem) -> None:
+    """Compile what proofs of such problems need, where no prices are compiled yet.
+
+    Once they are, bounds have to be compiled alone.
+    """
+    if not prices_are_compiled(problem):
+        warm(problem.model.name, problem.tiles)
+
+
 def tiny_problem(model: str, tiles: str) -> Problem:
     """A problem whose proof takes no time."""
     return Problem(Layer.fc(2, 2), Accelerator(2, 32, 64, 2, 2), cost_model=model, tiles=tiles)

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from functools import cache
 
 import numpy as np
 
 from dse.core.certificate import Certificate, Incumbent, priced
 from dse.core.clock import Clock
-from dse.core.layer import Layer
-from dse.domains.levels.machine import EVEN, TENSORS, Bandwidth, Level, Machine
+from dse.domains.levels.machine import EVEN
 from dse.domains.levels.problem import MachineProblem
 from dse.domains.levels.space.chains import FACTORS
+from dse.models.timeloop.proof import warming
 from dse.models.timeloop.proof.bounds import GROUP, refuse
 from dse.models.timeloop.proof.boxes import LevelBoxes
 from dse.proof.proving import prove
 
-__all__ = ["GROUP", "refuse", "solve", "warm"]
+__all__ = ["GROUP", "refuse", "solve", "warm", "warm_early"]
 
 FIRST_POINTS, STEPS_DOWN, STARTS = 4096, 200, 4
 
@@ -84,13 +83,12 @@ def _of_fewer(problem: MachineProblem) -> Iterator[MachineProblem]:
         yield problem.with_changes(tiles=FACTORS)
 
 
-@cache
+def warm_early() -> None:
+    """Compile all kernels of proofs at once, where none is compiled."""
+    if not warming.is_compiled():
+        warm()
+
+
 def warm() -> None:
     """Prove a first optimum: every proof after it finds its kernels loaded, and once compiled."""
-    link = Bandwidth(shared=1)
-    levels = (
-        Level("DRAM", keeps=TENSORS, fan_out=2, bandwidth=link), Level("Store", capacity=8, keeps=("O",)),
-    )  # fmt: skip
-    for objective in ("edp", "latency", "energy where latency <= 1"):
-        problem = MachineProblem(Layer.fc(2, 2), Machine("warm", levels, 1.0), objective, "timeloop")
-        _prove(problem, LevelBoxes(problem, may_be_small=False), Clock())
+    warming.warm(good_mapping)
