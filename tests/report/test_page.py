@@ -185,7 +185,7 @@ def test_commands_keep_tiles_fixed_genes_the_first_seed_and_a_list_of_problems(
     file.write_text(
         """
         name = "odd"\nbudget = 20\nseeds = 2\nseed = 5\ncost_model = "maestro"\ntiles = "any"
-        fixed = { "outer.parallel" = "K", cluster = 4, "inner.order" = "KCYX" }
+        fixed = { "outer.order" = ["KCYX", "CKYX"], cluster = 4, "inner.order" = "KCYX" }
         [[problems]]\nlayer = "resnet18:fc"\naccelerator = "edge"\nobjective = "edp"
         [[problems]]\nlayer = "mobilenet_v2:3"\naccelerator = "cloud"\nobjective = "latency"
         [searchers.random]

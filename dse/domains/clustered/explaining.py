@@ -220,7 +220,9 @@ def _values_distance(values: Mapping[str, tuple[Any, Any]]) -> float:
 
 def _shown_fixed(name: str, value: Any) -> Any:
     """What a gene is fixed at, as a user writes it: of several values all."""
-    if isinstance(value, list | tuple) and (not name.endswith("order") or isinstance(value[0], list)):
+    if isinstance(value, list | tuple) and not (
+        name.endswith("order") and all(len(dim) == 1 for dim in value)
+    ):
         return ",".join(str(_shown(each)) for each in value)
     return _shown(value)
 

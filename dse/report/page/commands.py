@@ -165,7 +165,8 @@ def _defaults(kind: str) -> dict[str, Any]:
 def _fixed(fixed: Table[str, Any]) -> Iterator[str]:
     for gene, value in fixed.items():
         several = value if isinstance(value, list | tuple) else [value]
-        if gene.endswith("order") and not isinstance(several[0], list | tuple):
+        # One order may be a list of its dims.
+        if gene.endswith("order") and all(len(each) == 1 for each in several):
             several = [several]
         texts = ("".join(each) if isinstance(each, list | tuple) else str(each) for each in several)
         yield f"{gene}={','.join(texts)}"
