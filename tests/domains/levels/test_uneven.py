@@ -17,6 +17,7 @@ from dse.domains.levels.mapping import HierarchyMapping
 from dse.domains.levels.problem import MachineProblem
 from dse.domains.levels.uneven import with_nests
 from dse.models.timeloop import reference
+from dse.models.timeloop.proof.floors import least_cycles
 from dse.models.timeloop.walk import walk
 from dse.optimum import certify, verify
 from dse.support.errors import InputError
@@ -244,3 +245,32 @@ def test_open_sizes_are_those_of_the_level_whatever_its_parts() -> None:
     priced = problem.price(vectors)
     assert (priced.reason == 0).any()
     assert {problem.on_machine_of(vector).accelerator.levels[1].capacity for vector in vectors} == {64, 512}
+
+
+def test_no_mapping_is_faster_than_all_macs_at_work_or_each_word_moved_once() -> None:
+    rng, reached = np.random.default_rng(5), 0
+    for number in range(12):
+        layer, tiles = LAYERS[number % len(LAYERS)], ("factors", "any")[number % 2]
+        problem = MachineProblem(layer, open_levels(rng), "latency", "timeloop", tiles)
+        priced = problem.price(problem.space.sample(rng, 200))
+        fastest = int(priced.cycles[priced.cycles > 0].min())
+        assert least_cycles(problem) <= fastest
+        reached += least_cycles(problem) > 0.5 * fastest
+    assert reached > 3
+
+
+def test_a_latency_that_words_from_outside_take_is_proven_at_once() -> None:
+    """A product of 1 x 4096 x 4096 on three levels in parts: 600 arrangements that need not be bounded."""
+    free = Bandwidth()
+    dram = Level("DRAM", keeps=TENSORS, bandwidth=Bandwidth(shared=8), energy=Energy.of_any(100))
+    levels = [
+        Level(name, size, wide, TENSORS, (), spread=("K", "P"), bandwidth=free, energy=Energy.of_any(pj))
+        for name, size, wide, pj in (("A", 131072, 16, 6), ("B", 2048, 16, 2), ("C", 16, 1, 1))
+    ]
+    machine = Machine("deep", (dram, *levels), 1.0)
+    fixed = {"nests": "uneven"}
+    problem = MachineProblem(Layer.gemm(1, 4096, 4096), machine, "latency", "timeloop", fixed=fixed)
+    found = certify(problem, cache=False)
+    assert (found.status, found.best and found.best.cycles) == ("optimal", 4096 * 4096 // 8 + 2 * 4096 // 8)
+    # Of eight arrangements each.
+    assert found.counts.inner_levels == 600 / 8

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cached_property
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ from dse.domains.levels.layout import RowArray
 from dse.domains.levels.problem import MachineProblem
 from dse.models.timeloop.proof.bounds import GROUP
 from dse.models.timeloop.proof.branches import branches_of
+from dse.models.timeloop.proof.floors import least_cycles
 from dse.models.timeloop.proof.frontier import pack, unpack
 from dse.models.timeloop.proof.nodes import Node, WholeChains, every_chain
 from dse.models.timeloop.proof.room import SLACK
@@ -60,6 +62,11 @@ class LevelBoxes:
         self._tied = self._tied_before = 0
         self._counting = Lock()
 
+    @cached_property
+    def _floor(self) -> float:
+        """What no mapping costs less than, whatever levels store; 0 where it is not said."""
+        return math.ceil(least_cycles(self._problem) - WHOLE) / self._hertz if self._of_latency else 0.0
+
     def mapping_of(self, row: RowArray) -> HierarchyMapping:
         """The mapping that a row is."""
         return self._problem.space.layout.decode(row)
@@ -73,6 +80,7 @@ class LevelBoxes:
         losses, found, target = np.zeros(len(boxes)), [], self._target(to_beat)
         for place, node in enumerate(() if self.is_small else boxes):
             if not node.chains:
+                losses[place] = self._floor
                 continue
             branch = self._branches[node.branch]
             if not len(node.chains[0]):
