@@ -18,10 +18,10 @@ from dse.domains.levels.uneven import with_nests
 from dse.domains.levels.workload import Workload, workload_of
 from dse.models.timeloop import Fault, layout_of, prepared, reference
 from dse.models.timeloop.ragged import RaggedNest
-from dse.models.timeloop.walk_ragged import RaggedWalk
 from dse.support.errors import InputError
 from tests.conftest import Dse
 from tests.domains.levels.test_uneven import open_levels
+from tests.domains.levels.walk_ragged import RaggedWalk
 from workloads import load_layer
 
 LAYERS = [

@@ -1,4 +1,4 @@
-"""As `walk`, where tiles do not divide: every instance walks `for` loops with `min(tile, rest)`.
+"""Walks nests whose tiles need not divide, as `walk` does others: `for` loops of `min(tile, rest)`.
 
 A step of a loop brings nothing where it and all loops inside of it leave a tensor in place; along the
 innermost loop it brings what was not there before, at any other all words of the tile. Children share a read
