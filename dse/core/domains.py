@@ -168,15 +168,20 @@ def problem_from_identity(identity: Mapping[str, Any]) -> AnyProblem:
 def problem_from_definition(
     definition: Mapping[str, Any], cost_model: str, layer: str | None = None
 ) -> AnyProblem:
-    """The problem of a `definition_of`, under a cost model; `layer` is what its layer is called then."""
+    """The problem of a `definition_of`, under a cost model; `layer` is what its layer is called then.
+
+    A domain that has got other defaults since the first definitions has `fixed_as_written`, which says what
+    these meant.
+    """
     named = {} if layer is None else {"name": layer}
+    fixed_as_written = getattr(domain_of(cost_model), "fixed_as_written", dict)
     return make_problem(
         layer_from_dict({**definition["layer"], **named}),
         hardware_from_dict(definition["accelerator"], cost_model),
         definition["objective"],
         cost_model,
         definition["tiles"],
-        definition["fixed"],
+        fixed_as_written(definition["fixed"]),
         definition.get("parts") or "default",
         definition.get("area_budget"),
         definition.get("limits") or (),

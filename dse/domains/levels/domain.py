@@ -17,6 +17,7 @@ from dse.domains.levels.cost_model import LevelsCostModel
 from dse.domains.levels.figures import LevelsFigures
 from dse.domains.levels.machine import Machine
 from dse.domains.levels.problem import MachineProblem
+from dse.domains.levels.space.constraints import INNERMOST, ORDERS
 from dse.domains.levels.space.opened import read_opened, with_levels
 from dse.support.arrays import IntArray
 from dse.support.case_lines import case_lines
@@ -91,6 +92,10 @@ class Levels:
                 raise InputError(f"{name} is fixed twice, at {shorten(fixed[name])} and at {shorten(value)}")
             fixed[name] = int(value) if value.isascii() and value.isdigit() and len(value) < 20 else value
         return fixed
+
+    def fixed_as_written(self, fixed: Mapping[str, Any]) -> dict[str, Any]:
+        """See Domain: where no orders are named there was one for each innermost loop."""
+        return {ORDERS: INNERMOST, **fixed}
 
     def price_cases(self, model: str, path: str, *, detail: bool) -> list[dict[str, Any]]:
         return _model(model).price_lines(case_lines(path), detail=detail)

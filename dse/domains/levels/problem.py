@@ -131,7 +131,7 @@ class MachineProblem(SharedMembers):
     def options(self) -> dict[str, Any]:
         parts = {"parts": self.parts.to_dict()} if self.parts.choices else {}
         limits = {"limits": list(self.limits)} if self.limits else {}
-        return {"tiles": self.tiles, "fixed": dict(self.fixed), **parts, **limits}
+        return {"tiles": self.tiles, "fixed": self.space.identity["fixed"], **parts, **limits}
 
     @property
     def naming(self) -> str:

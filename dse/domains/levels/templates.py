@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from dse.core.chains import primes
 from dse.domains.levels.machine import Machine
 from dse.domains.levels.mapping import HierarchyMapping, LevelMapping, Loop
-from dse.domains.levels.space.constraints import Order
+from dse.domains.levels.space.orders import Order
 from dse.domains.levels.workload import Workload
 from dse.support.errors import unknown
 

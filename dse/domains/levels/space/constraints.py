@@ -3,14 +3,14 @@
 `LEVEL.temporal.DIM` and `LEVEL.spatial.DIM` are factors; `LEVEL.order` the dims of the innermost loops, the
 outermost of them first; `LEVEL.stationary` a tensor that the level's innermost loop leaves in place, which
 makes a dataflow; `LEVEL.keep` the tensors that it keeps; `LEVEL.utilization` the share of its fan-out that is
-spread over at least. `orders` says which orders there are: `innermost` or `all`.
+spread over at least. `orders` says which orders there are: those that no other is better than in any case
+(`undominated`), one for each innermost loop (`innermost`), or `all`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from itertools import permutations
 
 from dse.domains.levels.machine import Machine
 from dse.domains.levels.space.chains import SPATIAL, TEMPORAL
@@ -19,10 +19,8 @@ from dse.domains.levels.workload import Workload
 from dse.support.errors import InputError, shorten, unknown
 from dse.support.validation import table, whole_number
 
-INNERMOST, ALL = "innermost", "all"
-KINDS = (INNERMOST, ALL)
-Order = tuple[str, ...]
-"""All dims of a workload, that of the outermost loop first."""
+UNDOMINATED, INNERMOST, ALL = "undominated", "innermost", "all"
+KINDS = (UNDOMINATED, INNERMOST, ALL)
 ORDERS, ORDER, STATIONARY, KEEP, UTILIZATION = "orders", "order", "stationary", "keep", "utilization"
 OF_A_LEVEL = (TEMPORAL, SPATIAL, ORDER, STATIONARY, KEEP, UTILIZATION)
 
@@ -36,14 +34,14 @@ class Constraints:
     stationary: dict[int, str] = field(default_factory=dict)
     keep: dict[int, tuple[str, ...]] = field(default_factory=dict)
     utilization: dict[int, float] = field(default_factory=dict)
-    orders: str = INNERMOST
+    orders: str = UNDOMINATED
 
 
 def read_constraints(fixed: object, workload: Workload, machine: Machine) -> Constraints:
     """The constraints in plain data; InputError for a name or a value that cannot be one."""
     found = Constraints()
     places = {level.name: place for place, level in enumerate(machine.levels)}
-    orders = INNERMOST
+    orders = UNDOMINATED
     for name, value in table(fixed, "fixed").items():
         if name == ORDERS:
             if value not in KINDS:
@@ -123,39 +121,3 @@ def _share(value: object, what: str) -> float:
     if isinstance(value, bool) or not 0 <= share <= 1:
         raise InputError(f"{what} must be a share from 0 to 1, got {shorten(value)}")
     return share
-
-
-def staying(workload: Workload, dim: str) -> frozenset[str]:
-    """The tensors that a loop over a dim leaves in place."""
-    return frozenset(tensor.name for tensor in workload.tensors if not any(tensor.coefficients(dim)))
-
-
-def orders_of(workload: Workload, looped: Sequence[str], kind: str) -> tuple[Order, ...]:
-    """The orders of a level whose loops are over `looped` that differ in cost; the other dims stand outside.
-
-    Deliveries depend on which loop is the innermost, and on how many of the loops next to it leave the same
-    tensors in place. So by default an order is its innermost dim, next to it the dims that leave the same
-    tensors in place, and then the others as they come. Where a window slides along two dims, the other one
-    next to the innermost can bring fewer words still (a depthwise layer's C P R): that takes `all`.
-    """
-    idle = [dim for dim in workload.names if dim not in looped]
-    if kind == ALL:
-        return tuple((*idle, *order) for order in permutations(looped))
-    return tuple((*idle, *_with_innermost(workload, looped, dim)) for dim in looped) or (tuple(idle),)
-
-
-def stationary(workload: Workload, orders: Sequence[Order], tensor: str) -> tuple[Order, ...]:
-    """Those of the orders whose innermost loop leaves a tensor in place."""
-    return tuple(order for order in orders if tensor in staying(workload, order[-1]))
-
-
-def completed(workload: Workload, innermost: Sequence[str]) -> Order:
-    """The order that ends with these dims; the others stand outside as they come."""
-    return (*(dim for dim in workload.names if dim not in innermost), *innermost)
-
-
-def _with_innermost(workload: Workload, looped: Sequence[str], inner: str) -> list[str]:
-    group = staying(workload, inner)
-    near = [dim for dim in looped if dim != inner and staying(workload, dim) == group]
-    far = [dim for dim in looped if dim != inner and dim not in near]
-    return [*far, *near, inner]

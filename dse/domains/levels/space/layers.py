@@ -9,14 +9,15 @@ from itertools import combinations, permutations
 from dse.domains.levels.layout import Layout, RowArray
 from dse.domains.levels.machine import Machine
 from dse.domains.levels.space.chains import TEMPORAL, FactorChain
-from dse.domains.levels.space.constraints import (
-    ALL,
-    Constraints,
+from dse.domains.levels.space.constraints import ALL, UNDOMINATED, Constraints
+from dse.domains.levels.space.orders import (
     Order,
     completed,
-    orders_of,
+    every_order,
+    innermost_orders,
     stationary,
     staying,
+    with_others,
 )
 from dse.domains.levels.uneven import stored
 from dse.domains.levels.workload import Workload
@@ -28,6 +29,7 @@ from dse.support.errors import InputError
 class LevelChoices:
     """Of the level at `place`: the orders to choose from, the tensors that it keeps, and those left open.
 
+    The first `plain` orders are enough where no loops that move a window undo each other, or move it alike.
     `permuted` says whether the orders are all of the dims that it loops over. Of a level `in_parts` the first
     part has `stacks`, the choices of what the level stores, from the outermost tensor in: one in each part.
     """
@@ -35,6 +37,7 @@ class LevelChoices:
     place: int
     name: str
     orders: tuple[Order, ...]
+    plain: int
     keeps: tuple[str, ...]
     open: tuple[str, ...]
     permuted: bool
@@ -120,15 +123,15 @@ def level_choices(
                 keeps = machine.must_keep(place, workload.tensor_names)
                 may = machine.may_keep(place, workload.tensor_names)
             open_ = tuple(name for name in may if name not in keeps)
-        orders = _orders(workload, machine, chains, constraints, place)
+        orders, plain = _orders(workload, machine, chains, constraints, place)
         permuted = constraints.orders == ALL and len(orders) > 1
         parts = machine.storages.count(machine.storages[place])
         if parts == 1:
-            found.append(LevelChoices(place, level.name, orders, tuple(keeps), open_, permuted))
+            found.append(LevelChoices(place, level.name, orders, plain, tuple(keeps), open_, permuted))
             continue
         first = machine.storages[place] == place
         stacks = _stacks(workload, machine, constraints, place) if first else ()
-        found.append(LevelChoices(place, level.name, orders, (), (), permuted, stacks, in_parts=True))
+        found.append(LevelChoices(place, level.name, orders, plain, (), (), permuted, stacks, in_parts=True))
     return tuple(found)
 
 
@@ -151,28 +154,39 @@ def _stacks(
 
 def _orders(
     workload: Workload, machine: Machine, chains: Sequence[FactorChain], constraints: Constraints, place: int
-) -> tuple[Order, ...]:
+) -> tuple[tuple[Order, ...], int]:
+    """The orders of a level, and how many of them are plain."""
     if place in constraints.order:
-        return (completed(workload, constraints.order[place]),)
-    level = machine.levels[place]
+        return (completed(workload, constraints.order[place]),), 1
+    looped = _looped(machine, chains, place)
+    every = constraints.orders == ALL
+    plain = orders = every_order(workload, looped) if every else innermost_orders(workload, looped)
+    if constraints.orders == UNDOMINATED:
+        places = range(place + 1, len(machine.levels))
+        inside = [dim for inner in places for dim in _looped(machine, chains, inner)]
+        orders = with_others(workload, plain, looped, inside)
+    tensor = constraints.stationary.get(place)
+    if tensor is None:
+        return orders, len(plain)
+    leaving = stationary(workload, orders, tensor)
+    if leaving:
+        return leaving, len(stationary(workload, plain, tensor))
+    dims = [dim for dim in workload.names if tensor in staying(workload, dim)]
+    raise InputError(
+        f"fixed {machine.levels[place].name}.stationary = {tensor}: the level has no loops that leave "
+        f"{tensor} in place, which are those over {', '.join(dims) or 'no dim'}"
+    )
+
+
+def _looped(machine: Machine, chains: Sequence[FactorChain], place: int) -> list[str]:
+    """The dims that a level loops over; none where nothing inside is kept, as whatever is asked for is asked
+    for at every step then.
+    """
     below = any(
         inner.keeps or inner.may_keep is None or inner.may_keep or inner.holds
         for inner in machine.levels[place + 1 :]
     )
-    # Where nothing inside is kept, whatever is asked for is asked for at every step.
-    looped = [chain.dim for chain in chains if _loops(chain, place)] if below else []
-    orders = orders_of(workload, looped, constraints.orders)
-    tensor = constraints.stationary.get(place)
-    if tensor is None:
-        return orders
-    leaving = stationary(workload, orders, tensor)
-    if leaving:
-        return leaving
-    dims = [dim for dim in workload.names if tensor in staying(workload, dim)]
-    raise InputError(
-        f"fixed {level.name}.stationary = {tensor}: the level has no loops that leave {tensor} in place, "
-        f"which are those over {', '.join(dims) or 'no dim'}"
-    )
+    return [chain.dim for chain in chains if _loops(chain, place)] if below else []
 
 
 def _loops(chain: FactorChain, place: int) -> bool:

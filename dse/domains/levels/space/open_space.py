@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Mapping as MappingOf
 from collections.abc import Sequence
@@ -99,7 +98,7 @@ class OpenSpace(GeneVectors):
             "layer": self.layer.to_dict(),
             "accelerator": self.machine.to_dict(),
             "tiles": self.tiles,
-            "fixed": copy.deepcopy(dict(self.fixed)),
+            "fixed": self.widest.said,
             "parts": self.parts.to_dict(),
         }
 

@@ -93,6 +93,7 @@ def pack(
         order_start=np.cumsum([0, *(len(level.orders) for level in levels[:-1])]).astype(np.int64),
         order_columns=np.array([layout.order(level.place).start for level in levels], dtype=np.int64),
         orders=np.array([[layout.dims.index(dim) for dim in order] for order in orders], dtype=np.int32),
+        permuted=np.array([level.permuted for level in levels], dtype=np.bool_),
         keep_gene=keep_gene,
         **stacks,
         sizes=np.array([gene.size for gene in maker.genes], dtype=np.int64),

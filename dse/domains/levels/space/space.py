@@ -21,7 +21,7 @@ from dse.domains.levels.mapping import HierarchyMapping
 from dse.domains.levels.nest import see_dividing
 from dse.domains.levels.space.batch import UNLIMITED, HierarchyBatch, Limits
 from dse.domains.levels.space.chains import FACTORS, SPATIAL, FactorChain, factor_chains
-from dse.domains.levels.space.constraints import Constraints, read_constraints
+from dse.domains.levels.space.constraints import ALL, ORDERS, Constraints, read_constraints
 from dse.domains.levels.space.features import Features
 from dse.domains.levels.space.layers import LevelChoices, level_choices
 from dse.domains.levels.space.opened import NOTHING
@@ -127,12 +127,23 @@ class HierarchySpace(GeneVectors):
         return self.decode(genes[np.newaxis])[0].text() + "\n"
 
     @property
+    def said(self) -> dict[str, Any]:
+        """What is fixed, and which orders there are unless these are the innermost loops alone, which is what
+        was there before any were named.
+        """
+        fixed, orders = copy.deepcopy(dict(self.fixed)), self.constraints.orders
+        fixed.pop(ORDERS, None)
+        if orders == ALL or any(len(level.orders) > level.plain for level in self.levels):
+            fixed[ORDERS] = orders
+        return fixed
+
+    @property
     def identity(self) -> dict[str, Any]:
         return {
             "layer": self.layer.to_dict(),
             "accelerator": self.machine.to_dict(),
             "tiles": self.tiles,
-            "fixed": copy.deepcopy(dict(self.fixed)),
+            "fixed": self.said,
         }
 
     def sample(self, rng: np.random.Generator, n: int) -> IntArray:

@@ -25,8 +25,9 @@ class SpaceTables(NamedTuple):
     `edge_start`, `edge_count` (slots, lengths): where in `edges` the lengths stand that may be left of
     a length, and in `edge_factors` by which factor. `lengths` and `primes` (dims, most), 0 where there are
     none; `whole` (dims), the place of the dim's size among its lengths. `template` is a row whose loops run
-    once. `order_gene` (levels) and `order_start` say where in `orders` (n, dims) a level's are;
-    `keep_gene` are pairs of gene and column. A `stack_gene` picks, from its `stack_start` on, the row of
+    once. `order_gene` (levels) and `order_start` say where in `orders` (n, dims) a level's are, `permuted`
+    (levels) whether these are all orders of some dims. `keep_gene` are pairs of gene and column. A
+    `stack_gene` picks, from its `stack_start` on, the row of
     `stack_columns` (n, most) that become 1, 0 behind them. `first_gene` (blocks + 1), `block_kind` and
     `block_of` (its dim or level) describe the blocks.
     """
@@ -49,6 +50,7 @@ class SpaceTables(NamedTuple):
     order_start: IntArray
     order_columns: IntArray
     orders: RowArray
+    permuted: BoolArray
     keep_gene: IntArray
     stack_gene: IntArray
     stack_start: IntArray

@@ -15,7 +15,11 @@ reach. It is **settled**: it comes anew with every loop outside of it. What may 
   such loops by its move;
 - a loop stays below a storage that it moves if one further in would lose it: one that is not settled, which
   it leaves in place, and to which it cannot cross;
-- loops over the dims of windows stay anywhere, as rows slide along the innermost loop only.
+- loops over the dims of windows stay anywhere, as rows slide along the innermost loop, and those beyond it
+  that move them alike;
+- so do loops that leave a window in place: behind one of them two loops over the window's dims may undo each
+  other, so that one of them brings nothing. A storage that such a loop, or one over a window's dims, leaves
+  in place is not settled: it keeps two loops over a dim apart, which may undo a third together.
 
 An **arrangement** says in which order levels store tensors, which storages are leading, and which dims loops
 can be over between them. All of them together have a nest as good as any. An arrangement counts settled
@@ -67,8 +71,10 @@ class Arrangements:
 
     def __init__(self, problem: MachineProblem, orders: Orders) -> None:
         self._machine, self._workload = problem.accelerator, problem.space.workload
-        self._left, self._windows = orders.left, orders.slides
+        self._left, self._windowed = orders.left, orders.windowed
         self._dims = [dim for dim, size in enumerate(self._workload.sizes.values()) if size > 1]
+        stay = {dim for dim in self._dims for tensor in orders.windowed if tensor in orders.left[dim]}
+        self._anchored = orders.slides | stay
         names = self._workload.tensor_names
         self._levels = problem.space.levels
         self._parts = storage_parts(self._machine)[1:]
@@ -77,7 +83,6 @@ class Arrangements:
             [tuple(names.index(name) for name in stack) for stack in self._stacks_of(parts[0])]
             for parts in self._parts
         ]
-        self._windowed = orders.windowed
 
     def _stacks_of(self, place: int) -> Sequence[tuple[str, ...]]:
         level = self._levels[place]
@@ -149,14 +154,14 @@ class Arrangements:
 
     def _is_settled(self, one: _Storage) -> bool:
         """Whether a storage could go above all loops that leave it in place, up to one that does not."""
-        if one.leading:
-            return False
         stay = [dim for dim in self._dims if not self._moves(dim, one) and self._can_loop(dim, 0)]
+        if one.leading or any(dim in self._anchored for dim in stay):
+            return False
         return one.level > 1 or all(self._can_loop(dim, one.place) for dim in stay)
 
     def _anywhere(self, place: int) -> tuple[int, ...]:
         """The dims of loops in a part that stores nothing: what is no window's is as good further out."""
-        return tuple(dim for dim in self._dims if dim in self._windows and self._can_loop(dim, place))
+        return tuple(dim for dim in self._dims if dim in self._anchored and self._can_loop(dim, place))
 
     def _between(
         self, storages: Sequence[_Storage], number: int, settled: frozenset[tuple[int, int]]
@@ -172,7 +177,7 @@ class Arrangements:
         for dim in self._dims:
             if not self._can_loop(dim, place):
                 continue
-            if dim in self._windows or (
+            if dim in self._anchored or (
                 not self._belongs_above(storages, number, settled, dim)
                 and not self._belongs_below(storages, number, settled, dim)
             ):
@@ -208,7 +213,7 @@ class Arrangements:
             storages[number].leading
             and one.level == storages[number].level
             and one.leading
-            and not any(dim in self._windows for dim in stay)
+            and not any(dim in self._anchored for dim in stay)
             and all(self._can_loop(dim, one.place) for dim in stay)
         )
 

@@ -31,7 +31,7 @@ def refuse(problem: MachineProblem) -> None:
         _refuse_uneven(problem)
         return
     levels = problem.space.levels
-    orders = prod(len(level.orders) for level in levels)
+    orders = prod(level.plain for level in levels)
     if orders > MAX_ORDERS:
         raise InputError(
             f"{orders:,} choices of orders are too many to certify; at most {MAX_ORDERS:,}: fix some by "

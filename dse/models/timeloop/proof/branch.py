@@ -154,7 +154,8 @@ class Branch:
 
         And whole chains on the way, whose losses may be less.
         """
-        tabled = self._tabled(node, target)
+        # Of an arrangement in which nothing fits no chain is left.
+        tabled = self._tabled(node, target) if all(map(len, node.chains)) else None
         if tabled is None:
             return None, self._nothing()
         node, table, lines = tabled

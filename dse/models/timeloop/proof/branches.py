@@ -69,7 +69,7 @@ class OpenBranches:
         if problem.accelerator.even:
             keeps = list(Arrangements(problem, orders).keeps())
             orders = replace(orders, looped=_looped(problem, keeps))
-        rows = Rows(problem, busy, orders)
+        rows = Rows(problem, counts, orders)
         self._branches = [
             Branch(problem, number, busy, counts, orders, keep, rows) for number, keep in enumerate(keeps)
         ]
@@ -129,7 +129,7 @@ class UnevenBranches:
         # Orders do not matter below the innermost storage.
         looped = (*arranged.looped[:-1], ())
         orders = replace(self._orders, looped=looped, settled=arranged.settled)
-        rows = Rows(problem, components, orders)
+        rows = Rows(problem, counts, orders)
         fits = [self._fitting(one, arranged.keep) for one in counts]
         return Branch(problem, number, components, counts, orders, arranged.keep, rows, fits)
 

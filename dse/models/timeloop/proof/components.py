@@ -62,7 +62,7 @@ class Component:
         both = np.stack([after_temporal, self.box[..., 1:]], axis=-1)
         return both.reshape(len(self), -1)
 
-    def less(self, left: BoolArray) -> Component:
+    def less(self, left: BoolArray | IntArray) -> Component:
         """The component with those chains that are left."""
         tiles = None if self.tiles is None else self.tiles[left]
         return Component(self.dims, self.temporal[left], self.spatial[left], tiles)

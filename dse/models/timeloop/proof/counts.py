@@ -18,9 +18,10 @@ from dse.domains.levels.machine import Machine
 from dse.domains.levels.workload import Workload
 from dse.models.timeloop.proof.components import Component, axes_of, extent, tile_words
 from dse.models.timeloop.proof.orders import Outside
-from dse.support.arrays import BoolArray, FloatArray
+from dse.support.arrays import BoolArray, FloatArray, IntArray
 from dse.support.jit import load_kernels
 
+MOTIONS = "dse.models.timeloop.proof.motions"
 Terms = list[tuple[int, int]]
 """An axis: places of the dims that move it, with the words of a step."""
 
@@ -82,6 +83,17 @@ class Counts:
                 words *= self._steps(place, outside.run)
             self._kept[key] = np.log(words)
         return self._kept[key]
+
+    def may_meet(self, chains: IntArray) -> BoolArray:
+        """Of these chains which have loops that move a window's axis alike, or undo each other."""
+        found = np.zeros(len(chains), dtype=np.bool_)
+        here = Counts(self.workload, self.machine, self.component.less(chains))
+        for tensor in range(len(self.workload.tensors)):
+            for terms in axes_of(self.workload, tensor, self.component):
+                if len(terms) > 1:
+                    _, moves = here._running(terms, len(self.machine.levels))
+                    found |= load_kernels(MOTIONS).may_meet(moves)
+        return found
 
     def shared_out(self, tensor: int, level: int, below: int) -> FloatArray:
         """How many different data the children of an instance of a level, down to `below`, ask for."""
@@ -254,6 +266,5 @@ class Counts:
 
 
 def _sums_meet(moves: FloatArray, base: FloatArray, needs_another: bool) -> BoolArray:
-    kernels = load_kernels("dse.models.timeloop.proof.motions")
-    found: BoolArray = kernels.sums_meet(moves, base, needs_another)
+    found: BoolArray = load_kernels(MOTIONS).sums_meet(moves, base, needs_another)
     return found

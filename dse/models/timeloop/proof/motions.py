@@ -9,6 +9,36 @@ from dse.support.compiling import kernel
 
 
 @kernel
+def may_meet(moves):
+    """Whether the motion of one of a chain's loops is that of others together, or that and one of them again:
+    with such loops inside of it, it brings nothing, or what the innermost of them brings.
+
+    `moves` (chains, loops) are 0 for loops that run once. (chains,) out.
+    """
+    found = np.zeros(len(moves), dtype=np.bool_)
+    some = np.empty(moves.shape[1])
+    for chain in range(len(moves)):
+        count = 0
+        for loop in range(moves.shape[1]):
+            if moves[chain, loop] > 0:
+                some[count] = moves[chain, loop]
+                count += 1
+        for chosen in range(1, 1 << count):
+            total = 0.0
+            for other in range(count):
+                if chosen >> other & 1:
+                    total += some[other]
+            for one in range(count):
+                if chosen >> one & 1:
+                    continue
+                found[chain] |= some[one] == total
+                for other in range(count):
+                    if chosen >> other & 1:
+                        found[chain] |= some[one] == total + some[other]
+    return found
+
+
+@kernel
 def sums_meet(moves, base, needs_another):
     """Whether the motion of one of a chain's loops is its `base` and the motions of some of its others.
 

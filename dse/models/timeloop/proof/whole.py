@@ -10,8 +10,8 @@ import numpy as np
 
 from dse.domains.levels.layout import RowArray
 from dse.domains.levels.problem import MachineProblem
-from dse.domains.levels.space.constraints import Order
-from dse.models.timeloop.proof.components import Component
+from dse.domains.levels.space.orders import Order
+from dse.models.timeloop.proof.counts import Counts
 from dse.models.timeloop.proof.orders import OPEN, Choice, First, Orders, Pattern
 from dse.support.arrays import BoolArray, IntArray
 from dse.support.jit import load_kernels
@@ -59,9 +59,11 @@ def _level_orders(names: tuple[Order, ...], dims: tuple[str, ...]) -> LevelOrder
 class Rows:
     """Chains of a problem's components as rows of its layout."""
 
-    def __init__(self, problem: MachineProblem, components: Sequence[Component], orders: Orders) -> None:
-        self._layout, self._components, self._mirror = problem.space.layout, components, orders
+    def __init__(self, problem: MachineProblem, counts: Sequence[Counts], orders: Orders) -> None:
+        self._layout, self._counts, self._mirror = problem.space.layout, counts, orders
+        self._components = [one.component for one in counts]
         self._choices = [level.orders for level in problem.space.levels]
+        self._plain = [level.plain for level in problem.space.levels]
 
     @cached_property
     def _orders(self) -> list[LevelOrders]:
@@ -79,14 +81,17 @@ class Rows:
             rows[:, :, looped] = component.temporal[picked].swapaxes(1, 2)
             rows[:, :, [dims + dim for dim in looped]] = component.spatial[picked].swapaxes(1, 2)
         rows[:, :, 3 * dims :] = keep
-        tiles = self._tiles(chains)
-        found = [self._ordered(rows, tiles, pattern)]
+        tiles, meet = self._tiles(chains), np.zeros(len(chains), dtype=np.bool_)
+        if any(plain < len(one) for plain, one in zip(self._plain, self._choices, strict=True)):
+            for counts, picked in zip(self._counts, chains.T, strict=True):
+                meet |= counts.may_meet(picked)
+        found = [self._ordered(rows, tiles, meet, pattern)]
         mirrored = self._mirror.mirrored(pattern)
         if mirrored != pattern:
             other, mirror = rows.copy(), list(self._mirror.mirror)
             for first in (0, dims):
                 other[:, :, first : first + dims] = rows[:, :, [first + dim for dim in mirror]]
-            found.append(self._ordered(other, tiles[:, :, mirror], mirrored))
+            found.append(self._ordered(other, tiles[:, :, mirror], meet, mirrored))
         return np.concatenate(found) if len(found) > 1 else found[0]
 
     def _tiles(self, chains: IntArray) -> RowArray:
@@ -98,16 +103,18 @@ class Rows:
                 tiles[:, :, list(component.dims)] = component.tiles[picked, :, 1:].swapaxes(1, 2)
         return tiles
 
-    def _ordered(self, rows: RowArray, tiles: RowArray, pattern: Pattern) -> RowArray:
+    def _ordered(self, rows: RowArray, tiles: RowArray, meet: BoolArray, pattern: Pattern) -> RowArray:
         """The rows in the orders of each level that have its choice's innermost loop, each once: where a loop
-        that runs once stands does not matter.
+        that runs once stands does not matter. Of all but those that `meet` the plain orders are enough.
         """
-        found = np.concatenate([part.reshape(len(rows), -1) for part in (rows, tiles)], axis=1)
+        every = np.concatenate([part.reshape(len(rows), -1) for part in (rows, tiles)], axis=1)
+        parts = [every[~meet], every[meet]]
         for level, choice in enumerate(pattern):
-            found = self._level(found, level, choice)
-        return found
+            most = self._plain[level], len(self._choices[level])
+            parts = [self._level(part, level, choice, of) for part, of in zip(parts, most, strict=True)]
+        return np.concatenate(parts)
 
-    def _level(self, rows: RowArray, level: int, choice: Choice) -> RowArray:
+    def _level(self, rows: RowArray, level: int, choice: Choice, most: int) -> RowArray:
         known, layout = self._orders[level], self._layout
         if choice == OPEN and self._mirror.settled is not None and not self._mirror.windowed:
             # Its order leaves nothing in place that is counted: one is as good as another.
@@ -118,6 +125,6 @@ class Rows:
             allowed[list(choice.dims)] = True
         written: RowArray = load_kernels(ORDERING).write_orders(
             rows, layout.temporal(level).start, layout.order(level).start, known, allowed,
-            not isinstance(choice, First),
+            not isinstance(choice, First), most,
         )  # fmt: skip
         return written

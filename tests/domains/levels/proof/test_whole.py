@@ -9,6 +9,7 @@ from dse import Layer
 from dse.domains.levels.problem import MachineProblem
 from dse.models.timeloop.presets import load_machine
 from dse.models.timeloop.proof.components import components_of
+from dse.models.timeloop.proof.counts import Counts
 from dse.models.timeloop.proof.orders import EMPTY, First, orders_of
 from dse.models.timeloop.proof.whole import LevelOrders, Rows
 
@@ -29,6 +30,7 @@ def test_rows_have_the_innermost_loops_of_their_pattern_in_all_orders() -> None:
     machine = load_machine("simple_weight_stationary")
     problem = MachineProblem(Layer.gemm(8, 8, 8), machine, "edp", "timeloop")
     components = [one for one in components_of(problem) if len(one) > 1]
+    counts = [Counts(problem.space.workload, machine, one) for one in components]
     orders, layout = orders_of(problem), problem.space.layout
     outermost = min(level.place for level in problem.space.levels)
     chains = np.array([[int(np.flatnonzero(one.temporal[:, 0, outermost] > 1)[0]) for one in components]])
@@ -37,7 +39,7 @@ def test_rows_have_the_innermost_loops_of_their_pattern_in_all_orders() -> None:
         First((innermost,), alone=False) if level == outermost else EMPTY for level in range(layout.levels)
     )
     keep = np.ones((layout.levels, len(layout.tensors)), dtype=np.bool_)
-    rows = Rows(problem, components, orders).write(pattern, keep, chains)
+    rows = Rows(problem, counts, orders).write(pattern, keep, chains)
     mirrored = orders.mirrored(pattern) != pattern
     # The other two loops have two orders outside of the innermost one.
     assert len(rows) == (4 if mirrored else 2)

@@ -113,7 +113,7 @@ def order_neighbour(t, block, value, wanted):
 @subroutine_with_arrays
 def swapping(t, block):
     """Whether an order's neighbours are those with two loops exchanged: where it has more than a few."""
-    return t.sizes[t.block_genes[block, 0]] > t.orders.shape[1]
+    return t.permuted[t.block_of[block]] and t.sizes[t.block_genes[block, 0]] > t.orders.shape[1]
 
 
 @subroutine_with_arrays
