@@ -195,15 +195,6 @@ def test_the_tables_of_results_are_those_of_the_files_that_a_study_names(title: 
     assert [row for row in shown if not any(row[0] == own[0] and set(row) <= set(own) for own in there)] == []
 
 
-def test_the_table_of_the_readme_is_that_of_the_file_that_it_names() -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    (file,) = re.findall(r"\[the standing table\]\(([^)]*)\)", text)
-    there = [cells(line) for line in (ROOT / file).read_text(encoding="utf-8").splitlines()]
-    shown = [cells(line) for line in text.splitlines() if line.startswith("| ")][2:]
-    assert len(shown) == 7
-    assert [row for row in shown if not any(row[0] == own[0] and set(row) <= set(own) for own in there)] == []
-
-
 @pytest.mark.parametrize("title", [*STUDIES])
 def test_every_figure_of_a_verdict_is_in_a_file_that_it_names(title: str) -> None:
     there = told(STUDIES[title])
@@ -212,21 +203,6 @@ def test_every_figure_of_a_verdict_is_in_a_file_that_it_names(title: str) -> Non
     plain = re.sub(r"\]\([^)]*\)|`[^`]*`|\[[^]]*\]|\b\d[\d.]*\.\d+\.\d+|arXiv:[\d.]+", "", prose)
     goals = GOALS.get(title, set())
     assert [n for n in re.findall(r"\d+\.\d+", plain) if n not in there and n not in goals] == []
-
-
-def test_the_readmes_standing_table_is_that_of_its_campaign() -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    there = told("](heldout12-loopnest/tables/standing.md)").splitlines()
-    shown = [line for line in text.splitlines() if re.match(r"\| [a-z]+ \| \d\.\d+ \[", line)]
-    assert len(shown) > 5
-    own = [cells(line) for line in there]
-    # Columns may be left out, in order.
-    assert [row for row in shown if not any(in_order(cells(row), line) for line in own)] == []
-
-
-def in_order(few: list[str], many: list[str]) -> bool:
-    rest = iter(many)
-    return few[0] == many[0] and all(cell in rest for cell in few)
 
 
 @pytest.mark.parametrize("title", [*STUDIES])

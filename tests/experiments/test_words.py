@@ -18,7 +18,6 @@ from tests import ROOT
 from tests.experiments import judges_words, paper_words
 from tests.experiments.result_files import (
     CHANCES,
-    Rows,
     ahead_of_all,
     budgets,
     figure,
@@ -251,26 +250,10 @@ def test_words_of_a_verdict_follow_from_its_files(words: str) -> None:
 README = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
 README_WORDS: dict[str, Callable[[], bool]] = {
     "from 500 samples on `team`, our own mapper, is ahead": lambda: ahead_of_all(of(LOOPNEST, CHANCES)),
-    "1.08, 1.03 and 1.01 times the optimum": lambda: (
-        shortened(of("few-samples-final.md"), "team") == "1.08, 1.03 and 1.01"
-    ),
-    "where all begin with templates, 1.36, 1.12 and 1.08": lambda: (
-        shortened(of("final2.md", "All begin with templates"), "team") == "1.36, 1.12 and 1.08"
-    ),
-    "with its own start 1.08, 1.04 and 1.04": lambda: (
-        shortened(of("final2.md", "All begin with templates"), "team-own-start") == "1.08, 1.04 and 1.04"
-    ),
     "none of the ratios of its table is borne out": paper_words.WORDS[
         "None of Table III's ratios is borne out"
     ],
 }
-
-
-def shortened(rows: Rows, name: str) -> str:
-    """A searcher's figures after 20, 50 and 100 samples, in two decimals."""
-    (row,) = (row for row in rows if row["searcher"] == name)
-    first, second, third = (f"{figure(row[at])[0]:.2f}" for at in ("20", "50", "100"))
-    return f"{first}, {second} and {third}"
 
 
 @pytest.mark.parametrize("words", [*README_WORDS])
