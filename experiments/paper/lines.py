@@ -17,6 +17,8 @@ NEAR = 1.05
 """What is within this ratio of another figure counts as the same."""
 PAIRS = (("ppo-plain", "marl"), ("ppo-plain", "marl-plain"), ("ppo", "marl"))
 """A single agent and many: stock PPO against marl, nothing tuned, both tuned."""
+BESIDE_RANDOM = (("ppo-plain", "random"), None, ("ppo", "random"))
+"""Stock PPO and the tuned one beside random search."""
 Found = tuple[str, Verdict] | None
 
 

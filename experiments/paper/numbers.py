@@ -13,14 +13,23 @@ from itertools import product
 
 from dse.analysis.study import Study, load_study
 from dse.report.formats import Section, markdown
-from dse.support.errors import InputError
 from experiments import RESULTS, keep, read_rows
 from experiments.intervals import Verdict, at_least, at_most, overall
 from experiments.paper.claims import NOTABLE, Claim, shown
+from experiments.paper.elsewhere import (
+    BLIND,
+    UNTUNED,
+    beyond,
+    joined,
+    other_networks,
+    steps_lines,
+    table3_line,
+    unrefused,
+    walker_line,
+)
 from experiments.paper.figure6 import carried, figure6
-from experiments.paper.lines import CONVERGED, NEAR, PAIRS, Line, judged, part, same, steps
+from experiments.paper.lines import BESIDE_RANDOM, CONVERGED, NEAR, PAIRS, Line, judged, part, same
 from experiments.paper.measures import above_one, loss_ratio, over_best_known
-from experiments.paper.own_problem import LOWER, STEPS
 from experiments.paper.parameters import alike_claim, dependence_claims, sooner_claim
 from experiments.paper.setting import DEPARTURES
 
@@ -63,23 +72,17 @@ def table1(study: Study) -> Section:
 def table3(study: Study) -> Iterator[Line]:
     """The 20 ratios of Table III, and that its PPO is worse than its random walker."""
     for (objective, network), worse in WORSE.items():
-        here, of = part(study, objective, network), f"{network}, {objective}"
-        for name, times in study.published(network, objective)["paper"].items():
-            untuned = ("random", "marl-plain") if name == "random" else None
-            pairs = PAIRS if name == "ppo" else (None, untuned, (name, "marl"))
-            departs = "a b d" if name in ("ppo", "random") else "a b c d"
-            found = judged(here, pairs, times)
-            yield Line(f"{name}'s figure over marl's, {of}", f"{times:g}", found, departs)
-        found = judged(here, (("ppo-plain", "random"), None, ("ppo", "random")), None)
+        ratios, of = study.published(network, objective)["paper"], f"{network}, {objective}"
+        for name, times in ratios.items():
+            yield table3_line(study, objective, network, name, times)
+        yield walker_line(study, objective, network, ratios["random"])
+        found = judged(part(study, objective, network), BESIDE_RANDOM, None)
         yield Line(f"PPO is worse than random: its figure over random's, {of}", f"{worse:.2f}", found, "a d")
 
 
-def figure5(study: Study) -> Iterator[Line]:
+def figure5(study: Study, longer: Study) -> Iterator[Line]:
     """How many times fewer steps, and how much better the end, for each network and objective."""
-    for network, objective in product(NETWORKS, OBJECTIVES):
-        here, times = part(study, objective, network), STEPS[network, objective]
-        found = tuple(steps(here, *pair, times) for pair in PAIRS)
-        yield Line(f"times fewer steps, {network}, {objective}", f"{times:g}", found, "a b d e")
+    yield from steps_lines(study, longer)
     for (objective, network), times in ENDS.items():
         found = judged(part(study, objective, network), PAIRS, times)
         yield Line(f"PPO's end over marl's, {network}, {objective}", f"{times:.2f}", found, "a b d")
@@ -96,19 +99,6 @@ def figure5(study: Study) -> Iterator[Line]:
         yield Line(claim, "above 1", found, "a b d e")
 
 
-def other_networks(study: Study) -> Iterator[Line]:
-    """ResNet-18 and AlexNet, where perfect factors alone were run."""
-    for network in ("resnet18", "alexnet"):
-        times = STEPS[network, "latency"]
-        text, _ = steps(part(study, "latency", network), "ppo", "marl", times)
-        found = (None, None, (text, "not tested"))
-        yield Line(f"times fewer steps, {network}, latency", f"{times:g}", found, "a b d f")
-    end = loss_ratio(part(study, "latency", "resnet18"), "ppo", "marl", study.budget)
-    found = (None, None, (shown(end.value), "not tested"))
-    claim = "PPO's end over marl's, resnet18, latency"
-    yield Line(claim, f"up to {LOWER['resnet18']:g}", found, "a b d f")
-
-
 def agents(study: Study) -> Iterator[Line]:
     """When many agents have converged, and whether it is them that make the difference."""
     for name, network in product(("marl", "marl-plain"), NETWORKS):
@@ -119,16 +109,6 @@ def agents(study: Study) -> Iterator[Line]:
         end = loss_ratio(part(study, objective, network), "marl-1", "marl", study.budget).value
         claim = f"it is the many agents: one with all else of marl over marl, {network}, {objective}"
         yield Line(claim, "above 1", ((shown(end), above_one(end)),), "b")
-
-
-def carried_over() -> Iterator[Line]:
-    """Whether groups carry over, where that has been run."""
-    try:
-        yield from carried(load_study(RESULTS / "paper-carried"))
-    except InputError:
-        yield Line(
-            "groups of one network's layers carry over to another's", "they do", (("-", "not tested"),), ""
-        )
 
 
 def of_parameters(claims: Sequence[Claim]) -> Iterator[Line]:
@@ -159,17 +139,22 @@ def page(first: str, parts: Mapping[str, Sequence[Line]]) -> list[str]:
 
 def main() -> None:
     """Judge and write."""
-    own = load_study(RESULTS / "paper-table3-any")
+    own, untuned = (load_study(RESULTS / name) for name in ("paper-table3-any", "paper-untuned"))
     correlated = [line for line in read_rows(HERE / "correlations.csv") if line["campaign"] == own.name]
     settling = read_rows(HERE / "figure7.csv")
     parameters = [*dependence_claims(correlated), sooner_claim(settling), alike_claim(settling)]
     parts = {
-        "Table III": table3(own),
-        "Figure 5": figure5(own),
-        "Other networks": other_networks(load_study(RESULTS / "paper-layers")),
+        "Table III": table3(joined(own, untuned, [*UNTUNED.values(), BLIND])),
+        "Figure 5": figure5(own, load_study(RESULTS / "paper-steps-seeds")),
+        "Other networks": other_networks(load_study(RESULTS / "paper-layers-any")),
+        "Transformers and perceptrons": beyond(load_study(RESULTS / "paper-transformers")),
+        "Where nothing is refused": unrefused(load_study(RESULTS / "paper-unrefused"), own),
         "Agents": agents(own),
         "Figures 4 and 7": of_parameters(parameters),
-        "Figure 6": [*figure6(own, load_study(RESULTS / "paper-figure6")), *carried_over()],
+        "Figure 6": [
+            *figure6(own, load_study(RESULTS / "paper-figure6")),
+            *carried(load_study(RESULTS / "paper-carried")),
+        ],
     }
     keep(
         HERE / "numbers.md",

@@ -30,11 +30,12 @@ from experiments.paper.claims import (
     runs_of,
     samples_claim,
 )
+from experiments.paper.elsewhere import plain_steps
 from experiments.paper.figure6 import with_both_ends
 from experiments.paper.measures import above_one, loss_ratio
 from experiments.paper.own_problem import claims_of, named, own_claims, plain, two_agents_claim
 from experiments.paper.parameters import Lines, alike_claim, dependence_claims, sooner_claim
-from experiments.paper.setting import CUT_OFF, REMAIN, settled
+from experiments.paper.setting import REMAIN, settled
 
 HERE = RESULTS / "paper"
 CAMPAIGNS = {
@@ -44,7 +45,8 @@ CAMPAIGNS = {
     "ablations": "paper-ablations",
     "own": "paper-table3-any",
     "factors": "paper-table3",
-    "layers": "paper-layers",
+    "layers": "paper-layers-any",
+    "longer": "paper-steps-seeds",
     "figure6": "paper-figure6",
     "loopnest": "table3-loopnest",
 }
@@ -68,8 +70,10 @@ def judge(studies: Mapping[str, Study], correlated: Lines = (), settling: Lines 
         claims += own_claims(studies["own"])
         as_written = plain(studies["own"])
         if as_written is not None:
-            untuned = own_claims(as_written, ", nothing tuned")
-            claims += [settled(c, as_written, CUT_OFF) if "sooner" in c.claim else c for c in untuned]
+            claims += [c for c in own_claims(as_written, ", nothing tuned") if "sooner" not in c.claim]
+        if "longer" in studies:
+            where = "the paper's problem, nothing tuned, on paper"
+            claims += [named(claim, where) for claim in plain_steps(studies["own"], studies["longer"])]
     if "figure6" in studies and "own" in studies:
         whole = with_both_ends(studies["own"], studies["figure6"])
         where = "the paper's Figure 6, on paper"

@@ -28,7 +28,17 @@ def test_what_is_not_there_is_named_and_the_rest_is_judged(
     study(tmp_path / "table3", runs, (vgg,))
     study(tmp_path / "ablations", {"marl": [(0, 1.0)], "no-entropy": [(0, 1.25)]}, (A, B))
     asked = ["verdicts", "--out", str(tmp_path / "out")]
-    for name in ("table3", "ablations", "figure5", "agents", "own", "factors", "layers", "loopnest"):
+    for name in (
+        "table3",
+        "ablations",
+        "figure5",
+        "agents",
+        "own",
+        "factors",
+        "layers",
+        "longer",
+        "loopnest",
+    ):
         asked += [f"--{name}", str(tmp_path / name)]
     monkeypatch.setattr(sys, "argv", asked)
     verdicts.main()
@@ -40,7 +50,8 @@ def test_what_is_not_there_is_named_and_the_rest_is_judged(
         "paper-agents",
         "paper-table3-any",
         "paper-table3",
-        "paper-layers",
+        "paper-layers-any",
+        "paper-steps-seeds",
         "table3-loopnest",
     ]
     assert "| bayesian optimisation" not in page.lower().split("departures that remain")[0]
