@@ -132,7 +132,7 @@ def unrefused(study: Study, published: Study) -> Iterator[Line]:
                 f"{name}'s figure over marl's, {network}, latency", f"{ratios[name]:g}", found, "b d g"
             )
         found = judged(here, BESIDE_RANDOM, None)
-        yield Line(f"PPO is worse than random, {network}, latency", "above 1", found, "d g")
+        yield Line(f"nothing refused: PPO is worse than random, {network}, latency", "above 1", found, "d g")
         one = loss_ratio(here, "marl-1", "marl", study.budget).value
-        claim = f"it is the many agents: one over marl, {network}, latency"
+        claim = f"nothing refused: it is the many agents: one over marl, {network}, latency"
         yield Line(claim, "above 1", (None, None, (shown(one), above_one(one))), "b g")

@@ -67,5 +67,7 @@ def test_where_nothing_is_refused_ppo_is_judged_beside_random_again(
     runs = OWN | {"random": [(0, random)], "marl-1": [(0, 4.0)]}
     here = study(tmp_path / "here", runs, VGG)
     lines = {line.claim: line.row for line in unrefused(here, here)}
-    assert lines["PPO is worse than random, vgg16, latency"][4] == verdict
-    assert lines["it is the many agents: one over marl, vgg16, latency"][5].startswith("2.00")
+    assert lines["nothing refused: PPO is worse than random, vgg16, latency"][4] == verdict
+    assert lines["nothing refused: it is the many agents: one over marl, vgg16, latency"][5].startswith(
+        "2.00"
+    )
