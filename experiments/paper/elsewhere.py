@@ -129,7 +129,10 @@ def unrefused(study: Study, published: Study) -> Iterator[Line]:
             pairs = PAIRS if name == "ppo" else (None, ("random", "marl-plain"), ("random", "marl"))
             found = judged(here, pairs, ratios[name])
             yield Line(
-                f"{name}'s figure over marl's, {network}, latency", f"{ratios[name]:g}", found, "b d g"
+                f"nothing refused: {name}'s figure over marl's, {network}, latency",
+                f"{ratios[name]:g}",
+                found,
+                "b d g",
             )
         found = judged(here, BESIDE_RANDOM, None)
         yield Line(f"nothing refused: PPO is worse than random, {network}, latency", "above 1", found, "d g")
