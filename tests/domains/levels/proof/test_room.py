@@ -33,7 +33,7 @@ def test_a_mapping_keeps_its_chains_until_it_has_to_be_better_than_it_is() -> No
             components = components_of(problem)
             counts = [Counts(space.workload, problem.accelerator, one) for one in components]
             orders = orders_of(problem)
-            by_row = Rows(problem, components, orders)
+            by_row = Rows(problem, counts, orders)
             unit = 1 / problem.criteria.hertz if objective == "latency" else 1e-12
             for place in np.flatnonzero(priced.reason == 0).tolist():
                 row = rows[place]
