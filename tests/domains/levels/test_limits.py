@@ -29,7 +29,7 @@ CHIP = Machine(
     1.0,
 )
 LAYER = load_layer("mlp:1")
-FEW = 600
+FEW = 1200
 """Vectors of a space that is gone through."""
 
 
