@@ -14,6 +14,8 @@ from dse.domains.clustered.accelerator import PRESETS, Accelerator
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof.solver import solve
 from dse.domains.clustered.space.genes import ORDERS
+from dse.models.maestro.proof import box
+from dse.models.maestro.proof.bounds import make_boxes
 from dse.models.maestro.proof.records import distinct_orders
 from dse.optimum import certify, verify
 from dse.optimum.verification import failures
@@ -54,6 +56,25 @@ def test_an_order_gives_way_only_to_the_same_with_the_parallel_loop_innermost() 
     assert kept([spread, other]) == sorted([spread, other])
     assert kept([spread, better]) == [better]
     assert kept([spread]) == [spread]
+
+
+@pytest.mark.parametrize(("size", "pes"), [(24, 5), (36, 8)])
+def test_no_mapping_is_below_the_bound_of_a_box_of_inner_factors(size: int, pes: int) -> None:
+    """Of 24 on 5 PEs tiles of 6 take fewer cycles than tiles of 4, and no factor is 5, what a PE gets."""
+    layer, machine = Layer("CONV", size, 1, 3, 3, 2, 2), Accelerator(pes, 4_000, 100_000, 8, 8)
+    boxes = make_boxes(Problem(layer, machine, "latency", "maestro", tiles="factors"))
+    factors, seen = np.count_nonzero(boxes.given.inner_tiles[0]), 0
+    for root in boxes.roots():
+        root[box.INNER] = 0
+        root[0:8:2] = root[1:8:2]
+        for low in range(factors):
+            for high in range(low, factors):
+                root[8], root[9] = low, high
+                bound = boxes.bound(root[np.newaxis].copy(), math.inf).losses[0]
+                losses = boxes.settle(root[np.newaxis].copy(), math.inf).losses
+                assert bound <= losses.min(initial=math.inf)
+                seen += len(losses)
+    assert seen > 10_000
 
 
 def test_no_mapping_of_a_random_layer_is_below_the_bound_of_a_box_around_it() -> None:

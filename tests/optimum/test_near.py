@@ -100,6 +100,32 @@ def test_of_several_orders_every_nest_within_a_share_is_listed(tiles: str, seed:
     assert failures(dse.verify(problem, found)) == []
 
 
+@pytest.mark.parametrize("tiles", ["any", "factors"])
+@pytest.mark.parametrize("objective", ["latency", "energy", "edp"])
+def test_under_maestro_every_nest_within_a_share_is_listed_once(objective: str, tiles: str) -> None:
+    listed = 0
+    for seed in range(2):
+        rng = np.random.default_rng((seed, len(objective)))
+        problem = random_problem(rng, objective, 3_000, "maestro")
+        problem = with_several_orders(rng, problem).with_changes(tiles=tiles)
+        if (found := dse.certify(problem, tiles=tiles, cache=False, within=0.3)).best is None:
+            continue
+        assert found.within is not None
+        assert found.within.complete
+        nests, (every, losses) = (
+            [loops(problem, one.mapping) for one in found.within],
+            every_nest(problem, 0.3),
+        )
+        assert len(nests) == len(set(nests))
+        assert set(nests) == every
+        few = dse.certify(problem, tiles=tiles, cache=False, best=5).within
+        assert few is not None
+        assert [one.loss for one in few][: len(nests)] == [one.loss for one in found.within][:5]
+        assert few[0].loss == losses[0]
+        listed += len(nests)
+    assert listed > 3
+
+
 @pytest.mark.parametrize("model", ["loopnest", "bus"])
 def test_a_model_of_a_plug_in_lists_as_loopnest_does(model: str, tmp_path: Path) -> None:
     with offered(tmp_path, {"bus": Bus}):
@@ -117,6 +143,17 @@ def test_a_model_of_a_plug_in_lists_as_loopnest_does(model: str, tmp_path: Path)
         assert listed == every_nest(problem, 0.2)[0]
         assert len(listed) == len(found.within) > 1
         assert failures(dse.verify(problem, found)) == []
+
+
+def test_under_maestro_the_list_of_a_real_layer_is_complete_and_verified() -> None:
+    problem = Problem(load_layer("resnet18:3"), dse.load_accelerator("edge"), "edp", "maestro")
+    found = dse.certify(problem, tiles="factors", cache=False, within=0.05)
+    assert found.within is not None
+    losses = [one.loss for one in found.within]
+    assert found.within.complete
+    assert losses == sorted(losses)
+    assert losses[0] == found.best.loss < losses[-1] <= found.best.loss * 1.05
+    assert failures(dse.verify(problem.with_changes(tiles="factors"), found)) == []
 
 
 @pytest.fixture(scope="module")
@@ -161,8 +198,12 @@ def test_a_list_whose_time_ran_out_says_so(certificate: Any) -> None:
 
 def test_what_cannot_be_listed_is_refused_before_anything_is_proven() -> None:
     layer, edge = load_layer("resnet18:3"), dse.load_accelerator("edge")
-    with pytest.raises(InputError, match="under cost model 'maestro', in space 'default', proofs leave out"):
-        dse.certify(Problem(layer, edge, "edp", "maestro"), within=0.1)
+    for objective, space, message in (
+        ("power", "default", "near the optimum of 'power' are not listed"),
+        ("edp", "paper", "near the optimum are listed in space 'default' only"),
+    ):
+        with pytest.raises(InputError, match=message):
+            dse.certify(Problem(layer, edge, objective, "maestro", space=space), tiles="factors", within=0.1)
     for wrong, message in (({"within": -0.1}, "within must be a share"), ({"best": 0}, "best must be")):
         with pytest.raises(InputError, match=message):
             dse.certify(Problem(layer, edge, "edp"), **wrong)

@@ -63,7 +63,7 @@ def boxes_of_all(problem: Problem) -> Any:
         raise InputError(
             f"under cost model {problem.model.name!r}, in space {problem.options.get('space', 'default')!r}, "
             "proofs leave out mappings that are no better than others, and list none near the optimum; those "
-            "under 'loopnest' do, in space 'default'"
+            "under 'loopnest' and 'maestro' do, in space 'default'"
         )
     return boxes.with_all()
 

@@ -11,7 +11,7 @@ Perfect factors are the same search over fewer tiles: they leave no edges, so th
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
 from typing import Any, ClassVar
@@ -23,6 +23,7 @@ from dse.domains.clustered.mapping import Mapping, MappingBatch
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof.bounds import mapping_of_row
 from dse.domains.clustered.proof.choices import allowed_orders, cluster_sizes, parallel_dims, tile_chains
+from dse.domains.clustered.proof.nests import nest_keys
 from dse.models.maestro.proof import box
 from dse.models.maestro.proof.near import Pool
 from dse.models.maestro.proof.outer import energy_nj
@@ -32,6 +33,7 @@ from dse.proof.contract import Bounded, Children, Found, Rounds
 from dse.proof.kept import pack_boxes, unpack_boxes
 from dse.support.arrays import FloatArray, IntArray
 from dse.support.compiling import as_kernel
+from dse.support.errors import InputError
 from dse.support.numerics.losses import loss_value
 
 FEW = 64
@@ -43,10 +45,15 @@ WORK_A_POOL, WORK_A_MAPPING = 400_000, 4
 
 @dataclass(frozen=True)
 class MaestroBoxes:
-    """The boxes of a problem that is not refused: rows (n, 22), see `box`."""
+    """The boxes of a problem that is not refused: rows (n, 22), see `box`.
+
+    With `every`, no order gives way to one that is as good or better: for lists of all that are good. What
+    else is left out is infeasible, or not below what is to be beaten.
+    """
 
     problem: Problem
     work: list[int] = field(default_factory=list)
+    every: bool = False
 
     kind: ClassVar[str] = "cluster size, parallel dims and intervals of tiles"
     limits: ClassVar[tuple[str, ...]] = tuple(FIGURES)
@@ -57,11 +64,11 @@ class MaestroBoxes:
     @cached_property
     def given(self) -> Given:
         """What the kernels know."""
-        return make_given(self.problem)
+        return make_given(self.problem, every=self.every)
 
     @cached_property
     def _settled(self) -> Settled:
-        return Settled(self.problem, self.given)
+        return Settled(self.problem, self.given, self.every)
 
     @cached_property
     def _pool(self) -> Pool:
@@ -155,7 +162,7 @@ class MaestroBoxes:
 
     def improve(self, design: Any, loss: float) -> Found:
         """Now and then, mappings around the best one: what a proof of latency ends with."""
-        if sum(self.work) < WORK_A_POOL or self.given.perfect:
+        if sum(self.work) < WORK_A_POOL or self.given.perfect or self.every:
             return Found(np.empty(0), ())
         self.work.clear()
         return self._pool.improve(design, loss)
@@ -163,6 +170,19 @@ class MaestroBoxes:
     def mapping_of(self, design: Any) -> Mapping:
         """The mapping of a row that was settled."""
         return mapping_of_row(self.problem, design)
+
+    def with_all(self) -> MaestroBoxes:
+        """See MappingBoxes; InputError where the smallest inner tiles stand for all."""
+        if of_buffers(self.problem):
+            raise InputError(
+                f"under cost model 'maestro' mappings near the optimum of {self.problem.objective!r} are not "
+                "listed; those of latency, energy and products of their powers such as 'edp' are"
+            )
+        return replace(self, every=True)
+
+    def keys(self, designs: list[IntArray]) -> IntArray:
+        """See `dse.proof.contract.Boxes`: of loops whose tiles all run at once the best place counts."""
+        return nest_keys(self.problem, np.array(designs))
 
     def pack(self, boxes: IntArray, bounds: FloatArray) -> bytes:
         """See Boxes."""

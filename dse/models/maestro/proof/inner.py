@@ -201,12 +201,15 @@ def pair_up(row, box, given, least, pairs):
             most = outer
         elif cluster > 1:
             most = max(pieces(outer, cluster), most)
+        beyond = False
         for place in range(row[8 + 2 * inner], row[9 + 2 * inner] + 1):
             tile = given.inner_tiles[inner, place]
-            if tile > most and not given.fit:
+            if beyond and not given.fit:
                 break
             if given.perfect and outer % tile > 0:
                 continue
+            # The first tile of as much as each PE gets, or more: no factor may be just that.
+            beyond = tile >= most
             if given.fit and tile * cluster != outer:
                 continue
             floor = serial_floor(box, inner, tile, layer, machine)

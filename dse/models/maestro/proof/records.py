@@ -205,8 +205,8 @@ def machine_record(problem: Problem) -> AnyArray:
     return record
 
 
-def make_given(problem: Problem) -> Given:
-    """What the kernels know of a problem that is not refused."""
+def make_given(problem: Problem, *, every: bool = False) -> Given:
+    """What the kernels know of a problem that is not refused; with `every`, no order gives way to another."""
     perfect, chains = problem.tiles == "factors", tile_chains(problem)
     inner = [
         [chain.inner] if chain.inner else divisors(chain.size) if perfect else range(1, chain.size + 1)
@@ -222,7 +222,7 @@ def make_given(problem: Problem) -> Given:
         _table(inner),
         perfect,
         parallels,
-        distinct_orders(allowed_orders(problem)[0], best=perfect),
+        distinct_orders(allowed_orders(problem)[0], best=perfect and not every),
         ORDER_TABLE,
         INSIDE_TABLE,
         objective_named(problem.objective).rows(columns),

@@ -55,10 +55,11 @@ def repeated(counts: IntArray) -> tuple[IntArray, IntArray]:
 
 @dataclass(frozen=True)
 class Settled:
-    """What mappings of a problem's boxes are priced."""
+    """What mappings of boxes are priced: those that can be the best, or `every` one that differs."""
 
     problem: Problem
     given: Given
+    every: bool = False
 
     @property
     def width(self) -> int:
@@ -68,7 +69,7 @@ class Settled:
     @cached_property
     def _inner_orders(self) -> IntArray:
         """As `distinct` in Given."""
-        return distinct_orders(allowed_orders(self.problem)[1], best=self.given.perfect)
+        return distinct_orders(allowed_orders(self.problem)[1], best=self.given.perfect and not self.every)
 
     @cached_property
     def _template(self) -> IntArray:

@@ -33,6 +33,7 @@ from dse.models.maestro.proof.boxes import MaestroBoxes
 from dse.models.maestro.proof.outer import energy_nj
 from dse.models.maestro.proof.records import DIMS, C, machine_record
 from dse.support.arrays import FloatArray, IntArray
+from dse.support.errors import InputError
 from dse.support.numerics.losses import loss_value
 
 FILTER = ("R", "S")
@@ -67,6 +68,13 @@ class SpaceBoxes(MaestroBoxes):
             if alone and able:
                 found.append((cluster, C, inner, 1, able[0]))
         return found
+
+    def with_all(self) -> MaestroBoxes:
+        """InputError: one machine stands for all that cost the same."""
+        raise InputError(
+            "under cost model 'maestro' mappings near the optimum are listed in space 'default' only, not in "
+            "one with open PE counts"
+        )
 
     def _clusters(self) -> Iterator[tuple[int, int]]:
         """Cluster sizes with the inner parallel dim that they fit along, -1 where any may be."""
