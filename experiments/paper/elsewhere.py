@@ -20,6 +20,8 @@ SINGLE = "ppo-plain"
 UNTUNED = {"bayesian": "tpe", "genetic": "genetic-plain", "gamma": "gamma-paper"}
 """Table III's baselines as their libraries or authors have them: the searchers of paper-untuned."""
 BLIND = "walk-blind"
+CLUSTERED = ("marl-9", "marl-6", "marl-2")
+"""The arms of paper-clustered: those of paper-table3-any count genes without a choice among their agents."""
 HUNDREDS_OF_THOUSANDS = 200_000
 FAR = {"bert_base": "BERT's products", "mlp": "an MLP's layers"}
 """What the paper counts the points of, in Table II, and does not run."""

@@ -18,6 +18,7 @@ from experiments.intervals import Verdict, at_least, at_most, overall
 from experiments.paper.claims import NOTABLE, Claim, shown
 from experiments.paper.elsewhere import (
     BLIND,
+    CLUSTERED,
     UNTUNED,
     beyond,
     joined,
@@ -139,7 +140,9 @@ def page(first: str, parts: Mapping[str, Sequence[Line]]) -> list[str]:
 
 def main() -> None:
     """Judge and write."""
-    own, untuned = (load_study(RESULTS / name) for name in ("paper-table3-any", "paper-untuned"))
+    own, untuned, clustered = (
+        load_study(RESULTS / name) for name in ("paper-table3-any", "paper-untuned", "paper-clustered")
+    )
     correlated = [line for line in read_rows(HERE / "correlations.csv") if line["campaign"] == own.name]
     settling = read_rows(HERE / "figure7.csv")
     parameters = [*dependence_claims(correlated), sooner_claim(settling), alike_claim(settling)]
@@ -159,13 +162,14 @@ def main() -> None:
     keep(
         HERE / "numbers.md",
         "experiments.paper.numbers",
-        *page(markdown(table1(own)), {n: list(of) for n, of in parts.items()}),
+        *page(markdown(table1(joined(own, clustered, CLUSTERED))), {n: list(of) for n, of in parts.items()}),
     )
 
 
 INTRO = """\
 20,000 samples, eight seeds, on the paper's own problem, with 95 % intervals over seeds; four seeds of
-baselines that nobody tuned and of groups that carry over, three of transformers and perceptrons. A claim
+baselines that nobody tuned, of clustered agents in Table I and of groups that carry over, three of
+transformers and perceptrons. A claim
 about the single agent is judged by stock PPO, against marl and against marl without our tricks
 (`marl-plain`); where these disagree it is inconclusive. *Steps* are PPO's samples until it is where marl
 typically is after 5,000, over 5,000. Stock PPO had 150,000 for it, with three seeds, and in

@@ -30,7 +30,7 @@ from experiments.paper.claims import (
     runs_of,
     samples_claim,
 )
-from experiments.paper.elsewhere import plain_steps
+from experiments.paper.elsewhere import CLUSTERED, joined, plain_steps
 from experiments.paper.figure6 import with_both_ends
 from experiments.paper.measures import above_one, loss_ratio
 from experiments.paper.own_problem import claims_of, named, own_claims, plain, two_agents_claim
@@ -46,6 +46,7 @@ CAMPAIGNS = {
     "own": "paper-table3-any",
     "factors": "paper-table3",
     "layers": "paper-layers-any",
+    "clustered": "paper-clustered",
     "longer": "paper-steps-seeds",
     "figure6": "paper-figure6",
     "loopnest": "table3-loopnest",
@@ -172,6 +173,8 @@ def main() -> None:
             studies[name] = load_study(getattr(asked, name))
         except InputError as error:
             missing.append(f"{CAMPAIGNS[name]} ({error})")
+    if {"own", "clustered"} <= set(studies):
+        studies["own"] = joined(studies["own"], studies["clustered"], CLUSTERED)
     claims = judge(studies, read_rows(HERE / "correlations.csv"), read_rows(HERE / "figure7.csv"))
     ablations = studies.get("ablations")
     others = [name for name in ablations.searchers if name != "marl"] if ablations else []

@@ -51,6 +51,7 @@ def test_what_is_not_there_is_named_and_the_rest_is_judged(
         "paper-table3-any",
         "paper-table3",
         "paper-layers-any",
+        "paper-clustered",
         "paper-steps-seeds",
         "table3-loopnest",
     ]
