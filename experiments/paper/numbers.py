@@ -168,8 +168,8 @@ def main() -> None:
 
 INTRO = """\
 20,000 samples, eight seeds, on the paper's own problem, with 95 % intervals over seeds; four seeds of
-baselines that nobody tuned, of clustered agents in Table I and of groups that carry over, three of
-transformers and perceptrons. A claim
+baselines that nobody tuned and of groups that carry over, three of clustered agents in Table I, of
+transformers and of perceptrons. A claim
 about the single agent is judged by stock PPO, against marl and against marl without our tricks
 (`marl-plain`); where these disagree it is inconclusive. *Steps* are PPO's samples until it is where marl
 typically is after 5,000, over 5,000. Stock PPO had 150,000 for it, with three seeds, and in

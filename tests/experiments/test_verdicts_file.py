@@ -36,6 +36,7 @@ def test_what_is_not_there_is_named_and_the_rest_is_judged(
         "own",
         "factors",
         "layers",
+        "clustered",
         "longer",
         "loopnest",
     ):
