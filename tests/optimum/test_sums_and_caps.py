@@ -31,7 +31,7 @@ def few_mappings() -> Iterator[AnyProblem]:
             yield next(case for case in cases if case.name == name).problem()
     rng = np.random.default_rng(3)
     layer = Layer("CONV", 4, 2, 9, 1, 3, 1, stride=(2, 1))
-    machines = (MachineProblem(layer, random_machine(rng)) for _ in range(30))
+    machines = (MachineProblem(layer, random_machine(rng)) for _ in range(200))
     # Machines whose fastest mapping takes more energy than the cheapest.
     yield from [one for one in machines if one.space.vectors <= MAX][:3]
 
