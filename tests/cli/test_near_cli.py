@@ -45,5 +45,6 @@ def test_a_list_that_cannot_be_had_is_refused_in_a_line(
 ) -> None:
     shown = dse("certify", *RESNET, *more)
     assert shown.code == 2
-    assert message in shown.err
-    assert shown.err.count("\n") == 1
+    # Where a kernel of the bounds was not compiled before, a line says that it is.
+    (line,) = [line for line in shown.err.splitlines() if "compiling kernels" not in line]
+    assert message in line
