@@ -56,34 +56,31 @@ def walker_line(study: Study, objective: str, network: str, times: float) -> Lin
     return Line(f"a walker's figure over marl's, {network}, {objective}", f"{times:g}", found, "a b d")
 
 
-def steps_lines(own: Study, longer: Study) -> Iterator[Line]:
-    """How many times fewer steps, and how many a single agent takes."""
-    study = joined(own, longer, [SINGLE])
+def step_parts(study: Study) -> Iterator[tuple[str, str, float, Study]]:
+    """Network and objective of the step claims that a study has problems of, with the claim and that part."""
     for (network, objective), times in STEPS.items():
         here = part(study, objective, network)
-        if not here.problems:
-            continue
+        if here.problems:
+            yield network, objective, times, here
+
+
+def steps_lines(own: Study, longer: Study) -> Iterator[Line]:
+    """How many times fewer steps, and how many a single agent takes."""
+    parts = list(step_parts(joined(own, longer, [SINGLE])))
+    for network, objective, times, here in parts:
         found = tuple(steps(here, *pair, times) for pair in PAIRS)
         yield Line(f"times fewer steps, {network}, {objective}", f"{times:g}", found, "a b d")
-    for network in dict.fromkeys(network for network, _ in STEPS):
-        here = part(study, "latency", network)
-        if not here.problems:
-            continue
-        least = HUNDREDS_OF_THOUSANDS / CONVERGED
-        found = tuple(steps(here, *pair, least) for pair in PAIRS)
-        claim = (
-            f"a single agent needs hundreds of thousands: its samples over {CONVERGED:,}, {network}, latency"
-        )
-        yield Line(claim, f"{least:g} or more", found, "a b d")
+    least = HUNDREDS_OF_THOUSANDS / CONVERGED
+    for network, objective, _, here in parts:
+        if objective == "latency":
+            found = tuple(steps(here, *pair, least) for pair in PAIRS)
+            claim = f"a single agent needs hundreds of thousands: its samples over {CONVERGED:,}, {network}"
+            yield Line(f"{claim}, latency", f"{least:g} or more", found, "a b d")
 
 
 def plain_steps(own: Study, longer: Study) -> Iterator[Claim]:
     """The step claims by stock PPO that is not cut off, for the page of all claims."""
-    study = joined(own, longer, [SINGLE])
-    for (network, objective), times in STEPS.items():
-        here = part(study, objective, network)
-        if not here.problems:
-            continue
+    for network, objective, times, here in step_parts(joined(own, longer, [SINGLE])):
         found = {many: steps_to(here, many, SINGLE, CONVERGED) for many in ("marl", "marl-plain")}
         verdicts = [steps(here, SINGLE, many, times)[1] for many in found]
         told = {many: ("at least " if cut else "") + shown(c.value) for many, (c, cut) in found.items()}

@@ -5,7 +5,28 @@ from __future__ import annotations
 
 import numpy as np
 
-from dse.support.compiling import kernel
+from dse.support.compiling import kernel, subroutine_with_arrays
+
+
+@subroutine_with_arrays
+def _gather(moves, some):
+    """Write a chain's motions that are not 0 into `some`, and say how many they are."""
+    count = 0
+    for loop in range(len(moves)):
+        if moves[loop] > 0:
+            some[count] = moves[loop]
+            count += 1
+    return count
+
+
+@subroutine_with_arrays
+def _total(some, count, chosen):
+    """The sum of those of `count` motions whose bits `chosen` has; motions are whole numbers: it is exact."""
+    total = 0.0
+    for one in range(count):
+        if chosen >> one & 1:
+            total += some[one]
+    return total
 
 
 @kernel
@@ -18,16 +39,9 @@ def may_meet(moves):
     found = np.zeros(len(moves), dtype=np.bool_)
     some = np.empty(moves.shape[1])
     for chain in range(len(moves)):
-        count = 0
-        for loop in range(moves.shape[1]):
-            if moves[chain, loop] > 0:
-                some[count] = moves[chain, loop]
-                count += 1
+        count = _gather(moves[chain], some)
         for chosen in range(1, 1 << count):
-            total = 0.0
-            for other in range(count):
-                if chosen >> other & 1:
-                    total += some[other]
+            total = _total(some, count, chosen)
             for one in range(count):
                 if chosen >> one & 1:
                     continue
@@ -48,20 +62,12 @@ def sums_meet(moves, base, needs_another):
     found = np.zeros(len(moves), dtype=np.bool_)
     some = np.empty(moves.shape[1])
     for chain in range(len(moves)):
-        count = 0
-        for loop in range(moves.shape[1]):
-            if moves[chain, loop] > 0:
-                some[count] = moves[chain, loop]
-                count += 1
+        count = _gather(moves[chain], some)
         for one in range(count):
             # Any of the others may be the loops inside: a chain's loops may come in any order.
             for chosen in range(1 if needs_another else 0, 1 << count):
                 if chosen >> one & 1:
                     continue
-                total = base[chain]
-                for other in range(count):
-                    if chosen >> other & 1:
-                        total += some[other]
-                if total == some[one]:
+                if base[chain] + _total(some, count, chosen) == some[one]:
                     found[chain] = True
     return found
