@@ -1,8 +1,9 @@
-"""`dse calibrate` and what a machine has counted itself: which of the model's terms each counter follows."""
+"""`dse calibrate` and what a machine has counted itself: the term that a counter follows, and the fit."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from tests.conftest import Dse
 from workloads import load_layer
 
 EDGE, LAYERS, COUNT = PRESETS["edge"], ("resnet18:1", "resnet18:3"), 15
+TRUE = replace(EDGE, noc_bandwidth=8, offchip_bandwidth=2)
 
 
 def samples(folder: Path, **changes: Any) -> Path:
@@ -78,3 +80,48 @@ def test_counters_in_a_csv_are_json_in_a_column(dse: Dse, tmp_path: Path) -> Non
     (tmp_path / "samples.csv").write_text(text)
     found = dse("calibrate", str(tmp_path / "samples.csv"), "--accelerator", "edge")
     assert (found.code, "line 2: counters" in found.err) == (2, True)
+
+
+def timed(folder: Path, counters: bool) -> Path:
+    """Mappings whose machine waits at every step, which no model has, and says how long it waits for DRAM."""
+    rng, lines = np.random.default_rng(0), []
+    for name in LAYERS:
+        problem = Problem(load_layer(name), TRUE)
+        mappings = problem.space.decode(problem.space.sample(rng, 25))
+        terms = terms_of(problem, mappings)
+        cycles = terms["cycles"] + 3 * (terms["inner steps"] + terms["fills of weight"])
+        cycles = cycles * np.exp(0.03 * rng.standard_normal(len(cycles)))
+        for place in range(len(cycles)):
+            said = {"waiting": terms["dram_wait"][place], "work": terms["compute"][place]}
+            row = {"layer": name, "mapping": mappings[place].to_dict(), "cycles": cycles[place]}
+            lines.append(json.dumps(row | ({"counters": said} if counters else {})))
+    file = folder / f"timed-{counters}.jsonl"
+    file.write_text("\n".join(lines))
+    return file
+
+
+def test_a_counter_of_time_is_an_equation_of_the_fit_and_tells_what_cycles_do_not(
+    dse: Dse, tmp_path: Path
+) -> None:
+    alone, counted = (
+        json.loads(dse("calibrate", str(timed(tmp_path, each)), "--accelerator", "edge", "--json").out)
+        for each in (False, True)
+    )
+    width = alone["constants"]["offchip_bandwidth"]
+    assert width["high"] > 16 * TRUE.offchip_bandwidth
+    width = counted["constants"]["offchip_bandwidth"]
+    assert (width["fitted"], width["high"]) == (2, pytest.approx(4, abs=3))
+    waiting, work = counted["counters"]
+    assert (waiting["counter"], waiting["term"], waiting["fitted"]) == ("waiting", "dram_wait", True)
+    assert waiting["times"] == pytest.approx(1, rel=0.1)
+    # Of the work no bandwidth tells anything.
+    assert (work["term"], work["times"], work["fitted"]) == ("compute", pytest.approx(1), False)
+
+
+def test_a_counter_of_words_leaves_the_fit_as_it_was(dse: Dse, tmp_path: Path) -> None:
+    found = []
+    for changes in ({}, {"counters": None}):
+        said = dse("calibrate", str(samples(tmp_path, **changes)), "--accelerator", "edge", "--json")
+        found.append(json.loads(said.out))
+    assert found[0]["constants"] == found[1]["constants"]
+    assert not any(each["fitted"] for each in found[0]["counters"])

@@ -60,7 +60,7 @@ def command(
 
     Where energies are measured, the cost model's are fitted too, for `--constants`. Says of each figure
     the interval, of the fit how far it is off samples that it has not seen, and of each of the
-    machine's own counters which of the model's terms it follows.
+    machine's own counters which of the model's terms it follows; those of time are fitted, too.
     """
     from dse.core.domains import calibration_of, domain_of
     from dse.support.errors import InputError
@@ -260,10 +260,17 @@ def _show(found: Any, out: Path | None) -> None:
         console.print(f"energies: error of samples that the fit has not seen {after} (as said: {before})")
     if found.counters:
         lines = [
-            (each.counter, each.term, f"{each.times:.4g}", f"{each.error:.1%}", str(each.samples))
+            (
+                each.counter,
+                each.term,
+                f"{each.times:.4g}",
+                f"{each.error:.1%}",
+                str(each.samples),
+                "yes" if each.fitted else "",
+            )
             for each in found.counters
         ]
-        heads = ("counter", "follows", "times", "error", "samples")
+        heads = ("counter", "follows", "times", "error", "samples", "fitted")
         output.print_table(console, "The machine's counters beside the model's terms", heads, lines)
     if out is not None:
         console.print(f"written to {out}")

@@ -1,7 +1,8 @@
 """A machine's figures fitted to what was measured on it: bandwidths, latency, and how long a cycle is.
 
 All machines of a grid around the one that was said price all samples, of any number of layers. The one with
-the least squares of relative errors (in log) is taken, and its clock makes up for what is left on average.
+the least squares of relative errors (in log) is taken, and its clock makes up for what is left on average. Of
+its own counters those of time are equations, too (`equations.py`).
 Intervals are those of fits to samples drawn anew (bootstrap), the error is that of samples left out of a fit.
 """
 
@@ -17,7 +18,7 @@ import numpy as np
 from dse.core.cost_models import cost_model
 from dse.domains.clustered.accelerator import Accelerator
 from dse.domains.clustered.cost_model import CostModel
-from dse.domains.clustered.counted import Counted, follow_counters
+from dse.domains.clustered.counted import Counted, fixed_terms, follow_counters
 from dse.domains.clustered.energies import (
     DRAWS,
     FOLDS,
@@ -28,8 +29,9 @@ from dse.domains.clustered.energies import (
     Measured,
     fit_energies,
 )
+from dse.domains.clustered.equations import Equations, Timed, timed_counters
 from dse.domains.clustered.planning import plan as plan
-from dse.support.arrays import FloatArray, IntArray
+from dse.support.arrays import BoolArray, FloatArray, IntArray
 from dse.support.errors import InputError
 
 LINKS = ("noc_bandwidth", "offchip_bandwidth")
@@ -86,7 +88,7 @@ def calibrate(machine: Accelerator, samples: Sequence[Measured], model: str) -> 
     grid = _grid(machine)
     logs = np.log(_prices(machine, grid, samples, model))
     cycles = np.concatenate([each.cycles for each in samples])
-    usable = np.isfinite(logs).all(axis=0)
+    usable: BoolArray = np.asarray(np.isfinite(logs).all(axis=0))
     if usable.sum() < LEAST:
         raise InputError(
             f"to calibrate takes {LEAST} samples that cost model {model!r} prices, got {int(usable.sum())}"
@@ -94,14 +96,15 @@ def calibrate(machine: Accelerator, samples: Sequence[Measured], model: str) -> 
     layers = np.repeat(np.arange(len(samples)), [len(each.cycles) for each in samples])[usable]
     logs, measured = logs[:, usable], np.log(cycles[usable])
     errors = measured - logs
-    chosen = _fit(errors)
+    equations = Equations(errors, _timed(machine, grid, samples, model, usable, logs))
+    chosen = equations.fit()
     own = int(np.flatnonzero((grid == _figures(machine)).all(axis=1))[0])
-    predicted = _left_out(errors, logs)
+    predicted = _left_out(equations, logs)
     before = logs[own] + errors[own].mean()
     return Calibration(
         machine=_made(machine, grid[chosen], float(np.exp(errors[chosen].mean()))),
         cost_model=model,
-        constants=_constants(machine, grid, errors, chosen),
+        constants=_constants(machine, grid, equations, chosen),
         samples=len(measured),
         layers=tuple(each.name for each in samples),
         error_before=_error(before, measured),
@@ -112,7 +115,7 @@ def calibrate(machine: Accelerator, samples: Sequence[Measured], model: str) -> 
         before=np.exp(before),
         measured=np.exp(measured),
         energies=fit_energies(machine, samples, model),
-        counters=follow_counters(machine, samples, model),
+        counters=follow_counters(machine, samples, model, equations.counters, chosen),
     )
 
 
@@ -154,29 +157,46 @@ def _prices(machine: Accelerator, grid: IntArray, samples: Sequence[Measured], n
     return found
 
 
-def _fit(errors: FloatArray) -> int:
-    """The machine whose errors (m, n) differ least from sample to sample."""
-    return int(np.argmin(errors.var(axis=1)))
+def _timed(
+    machine: Accelerator,
+    grid: IntArray,
+    samples: Sequence[Measured],
+    name: str,
+    usable: BoolArray,
+    logs: FloatArray,
+) -> tuple[Timed, ...]:
+    """The counters of time, of the samples that the model prices."""
+    if not any(each.counters for each in samples):
+        return ()
+    starts = np.cumsum([len(each.cycles) for each in samples])[:-1]
+    kept = [each.at(good) for each, good in zip(samples, np.split(usable, starts), strict=True)]
+    kept = [each for each in kept if len(each.cycles)]
+    machines = (_made(machine, figures) for figures in grid)
+    return timed_counters(machines, np.exp(logs), kept, name, fixed_terms(machine, kept, name))
 
 
-def _left_out(errors: FloatArray, logs: FloatArray) -> FloatArray:
+def _left_out(equations: Equations, logs: FloatArray) -> FloatArray:
     """What fits to the other samples make of each: (n,)."""
+    errors = equations.errors
     folds = np.random.default_rng(SEED).permutation(errors.shape[1]) % FOLDS
     found = np.empty(errors.shape[1])
     for fold in range(FOLDS):
-        others = errors[:, folds != fold]
-        chosen = _fit(others)
-        found[folds == fold] = logs[chosen, folds == fold] + others[chosen].mean()
+        others = np.flatnonzero(folds != fold)
+        chosen = equations.fit(others)
+        found[folds == fold] = logs[chosen, folds == fold] + errors[chosen, others].mean()
     return found
 
 
-def _constants(machine: Accelerator, grid: IntArray, errors: FloatArray, chosen: int) -> dict[str, Constant]:
+def _constants(
+    machine: Accelerator, grid: IntArray, equations: Equations, chosen: int
+) -> dict[str, Constant]:
+    errors = equations.errors
     rng, count = np.random.default_rng(SEED), errors.shape[1]
     drawn = []
     for _ in range(DRAWS):
-        sample = errors[:, rng.integers(count, size=count)]
-        place = _fit(sample)
-        drawn.append([*grid[place], machine.clock_ghz / np.exp(sample[place].mean())])
+        sample: IntArray = np.asarray(rng.integers(count, size=count))
+        place = equations.fit(sample)
+        drawn.append([*grid[place], machine.clock_ghz / np.exp(errors[place, sample].mean())])
     low, high = np.quantile(np.array(drawn, np.float64), (0.025, 0.975), axis=0)
     said = [*_figures(machine), machine.clock_ghz]
     fitted = [*grid[chosen], machine.clock_ghz / np.exp(errors[chosen].mean())]

@@ -2,21 +2,23 @@
 
 Each counter is set beside the term that it follows best: whose ratio to it differs least from sample to
 sample. A counter of words that is 1.3 times a link's says how many the model leaves out, and that a bandwidth
-which was fitted to cycles is one of the model's words.
+which was fitted to cycles is one of the model's words. What follows a part of the cycles that bandwidths
+change is an equation of the fit (`equations.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from dse.domains.clustered.accelerator import Accelerator
 from dse.domains.clustered.energies import FOLDS, LEAST, SEED, Measured
+from dse.domains.clustered.equations import Timed
 from dse.domains.clustered.problem import Problem
-from dse.domains.clustered.terms import terms_of
+from dse.domains.clustered.terms import NARROWER, terms_of
 from dse.support.arrays import FloatArray
 
 TENSORS = ("input", "weight", "output")
@@ -27,6 +29,8 @@ class Counted:
     """A counter: the `term` that it follows, how many `times` as large it is, on (geometric) average.
 
     `error` is that of the median sample, relative, its ratio taken from others; `samples` those that have it.
+    If it is `fitted`, the fit of the machine goes by it: the term is a part of the cycles under that machine,
+    and the error a part of the sample's measured cycles.
     """
 
     counter: str
@@ -34,14 +38,21 @@ class Counted:
     times: float
     error: float
     samples: int
+    fitted: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data."""
         return asdict(self)
 
 
-def follow_counters(machine: Accelerator, samples: Sequence[Measured], model: str) -> tuple[Counted, ...]:
-    """Each counter beside a term, in the order of their names.
+def follow_counters(
+    machine: Accelerator,
+    samples: Sequence[Measured],
+    model: str,
+    timed: Sequence[Timed] = (),
+    chosen: int = 0,
+) -> tuple[Counted, ...]:
+    """Each counter beside a term, in the order of their names; those of time under the `chosen` machine.
 
     Left out are those of which fewer than 8 samples have a value above 0.
     """
@@ -49,14 +60,32 @@ def follow_counters(machine: Accelerator, samples: Sequence[Measured], model: st
     if not names:
         return ()
     terms = _terms(machine, samples, model)
+    fitted = {each.counter: each for each in timed}
     found = []
     for name in names:
+        if name in fitted:
+            each = fitted[name]
+            count = int(np.isfinite(each.said).sum())
+            found.append(Counted(name, each.term, each.times(chosen), each.error(chosen), count, True))
+            continue
         columns = [each.counters.get(name, np.full(len(each.cycles), np.nan)) for each in samples]
         said = np.concatenate(columns)
         known = np.isfinite(said) & (said > 0)
         if known.sum() >= LEAST:
             found.append(_best(name, said[known], {term: column[known] for term, column in terms.items()}))
     return tuple(found)
+
+
+def fixed_terms(machine: Accelerator, samples: Sequence[Measured], model: str) -> dict[str, FloatArray]:
+    """The terms that no bandwidth and no latency changes, by name: (n,) each."""
+    other = replace(
+        machine,
+        noc_bandwidth=NARROWER * machine.noc_bandwidth,
+        offchip_bandwidth=NARROWER * machine.offchip_bandwidth,
+        noc_latency=machine.noc_latency + 1,
+    )
+    own, others = (_terms(each, samples, model) for each in (machine, other))
+    return {name: column for name, column in own.items() if np.array_equal(column, others[name])}
 
 
 def _terms(machine: Accelerator, samples: Sequence[Measured], model: str) -> dict[str, FloatArray]:

@@ -17,7 +17,7 @@ from dse.core.layer import Layer
 from dse.domains.clustered.accelerator import Accelerator
 from dse.domains.clustered.cost_model import CostModel
 from dse.domains.clustered.mapping import Mapping, MappingBatch
-from dse.support.arrays import FloatArray
+from dse.support.arrays import BoolArray, FloatArray
 from dse.support.errors import InputError
 
 LEAST = 8
@@ -64,6 +64,17 @@ class Measured:
         }
         energies = unknown if energies is None else np.asarray(energies)
         return cls(name, layer, mappings, cycles, energies, counted)
+
+    def at(self, places: BoolArray) -> Measured:
+        """Some of the mappings, with what was measured of them."""
+        return Measured(
+            self.name,
+            self.layer,
+            MappingBatch(self.mappings.rows[places]),
+            self.cycles[places],
+            self.energies[places],
+            {name: column[places] for name, column in self.counters.items()},
+        )
 
 
 @dataclass(frozen=True)
