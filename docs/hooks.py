@@ -1,4 +1,4 @@
-"""What the site needs beyond its pages: files that they link to, every command, and every reason."""
+"""What the site needs beyond its pages: files that they link to, commands, reasons, keys of files."""
 
 from __future__ import annotations
 
@@ -25,7 +25,11 @@ def on_files(files: Any, config: Any) -> Any:
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """Links to those files lead to where the site has them, and links to folders are plain text."""
-    for mark, made in (("<!-- commands -->", commands), ("<!-- reasons -->", reasons)):
+    for mark, made in (
+        ("<!-- commands -->", commands),
+        ("<!-- reasons -->", reasons),
+        ("<!-- keys -->", keys),
+    ):
         if mark in markdown:
             markdown = markdown.replace(mark, made())
     return LINK.sub(
@@ -46,6 +50,45 @@ def reasons() -> str:
     for reason in sorted(list(Reason)[1:], key=lambda reason: reason < FIRST_RULE):
         meaning = "" if reason.meaning == reason.text else reason.meaning
         lines.append(f"| {reason.label} | {reason.text} | {meaning} |")
+    return "\n".join(lines)
+
+
+def rows_of_the_readers() -> dict[tuple[str, str], tuple[set[str], set[str], set[str]]]:
+    """By file and table: keys that are read, that change nothing, that are refused if they say anything."""
+    from dse.core import timeloop_files
+    from dse.domains.levels.formats import zigzag as zigzag_mapping
+    from dse.domains.levels.formats import zigzag_machine
+    from dse.models.timeloop import yaml_schema
+    from workloads.models import timeloop_problem, zigzag_workload
+
+    found: dict[tuple[str, str], tuple[set[str], set[str], set[str]]] = {}
+    for kind, read in yaml_schema.READ.items():
+        refused = {one.key for one in yaml_schema.REFUSED if one.kind == kind}
+        refused |= {"sparse_optimizations"} & set(read)
+        names = {name.rstrip("_") for name in read} - refused
+        found["Timeloop architecture", kind] = names, set(yaml_schema.NO_CHANGE[kind]), refused
+    for kind, read in timeloop_problem.READ.items():
+        found["Timeloop problem", kind] = set(read), set(timeloop_problem.NO_CHANGE[kind]), set()
+    found["Timeloop problem", "instance"] = {"the dims and coefficients of the shape"}, set(), {"densities"}
+    for kind, read in timeloop_files.READ.items():
+        found["Timeloop mapping", kind] = set(read), set(timeloop_files.NO_CHANGE[kind]), set()
+    for kind, read in zigzag_machine.READ.items():
+        rest = set(zigzag_machine.NO_CHANGE[kind]), set(zigzag_machine.SEEN[kind])
+        found["ZigZag accelerator", kind] = (set(read), *rest)
+    found["ZigZag mapping", "entry"] = set(zigzag_mapping.READ), set(zigzag_mapping.NO_CHANGE), set()
+    found["ZigZag workload", "entry"] = set(zigzag_workload.KEYS), set(), set()
+    return found
+
+
+def keys() -> str:
+    """What is read of the files of other tools, as Markdown."""
+    lines = [
+        "| file | table | read | changes nothing | refused if it says anything |",
+        "|---|---|---|---|---|",
+    ]
+    for (file, table), row in rows_of_the_readers().items():
+        shown = (", ".join(f"`{key}`" if key.isidentifier() else key for key in sorted(part)) for part in row)
+        lines.append(f"| {file} | {table} | {' | '.join(shown)} |")
     return "\n".join(lines)
 
 

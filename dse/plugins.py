@@ -166,6 +166,6 @@ def __getattr__(name: str) -> NoReturn:
     if name == "enumerated":
         raise InputError(
             "dse.plugins.enumerated is interval_proof now: its lower_bound takes (problem, boxes), where "
-            "tiles are intervals (see docs/cost-models.md), and proves tiles 'any' too"
+            "tiles are intervals (see docs/extending.md), and proves tiles 'any' too"
         )
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -18,7 +18,7 @@ from tests import ROOT
 SUITES = ROOT / "examples" / "suites"
 """Examples of optimisers and loggers that call `dse`, and are no plug-ins of it."""
 EXAMPLES = sorted({*(ROOT / "examples").rglob("*.py")} - {*SUITES.rglob("*.py")})
-PAGES = ("docs/searchers.md", "docs/cost-models.md")
+PAGES = ("docs/extending.md",)
 """Where it is said how to add a searcher and a cost model."""
 PUBLIC = {"dse", "dse.plugins", "dse.testing", "dse.searchers", "dse.cost_models", "dse.domains"}
 """What such a page may name: the public modules, the contract suites, and the entry points."""
@@ -65,7 +65,7 @@ def test_the_examples_are_of_searchers_and_of_cost_models() -> None:
 
 
 def test_the_page_lists_what_a_searcher_may_declare_with_its_defaults() -> None:
-    text = (ROOT / "docs" / "searchers.md").read_text("utf-8")
+    text = (ROOT / "docs" / "extending.md").read_text("utf-8")
     listed = dict(re.findall(r"^\| `(\w+)(?:\(space\))?` \| (.+?) \| .+ \|$", text, re.MULTILINE))
     able = plugins.Abilities()
     defaults = {item.name: f"`{getattr(able, item.name)}`" for item in fields(able)} | {

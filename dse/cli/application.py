@@ -20,6 +20,15 @@ from dse.support.plugins import entry_named, installed, load_entry, names_of
 GROUP = "dse.commands"
 """The entry-point group under which any installed package offers commands: functions as typer takes them."""
 _SETTINGS = {"help_option_names": ["-h", "--help"]}
+JOBS = {
+    "The best mapping of a layer or a network": ("certify", "search", "evaluate", "explain", "space"),
+    "The best chip for a network": ("codesign",),
+    "Your own machine, searcher or cost model": ("calibrate", "check", "check-cost-model"),
+    "Compare searchers": ("run", "report", "merge", "suite", "mcp", "correlate"),
+    "Names and files": ("list", "import", "export"),
+}
+"""The commands by what they are for; those of packages, and what is left, stand behind them."""
+REST = "More"
 
 
 @cache
@@ -27,11 +36,14 @@ def build() -> Any:
     """The `dse` command with every subcommand: those of `dse.cli.commands`, and those that packages offer."""
     app = typer.Typer(rich_markup_mode="rich", context_settings=_SETTINGS)
     app.callback()(_dse)
-    for name, command in sorted((_offered() | _own()).items()):
-        if isinstance(command, typer.Typer):
-            app.add_typer(command, name=name, context_settings=_SETTINGS)
+    found = _offered() | _own()
+    jobs = {name: job for job, names in JOBS.items() for name in names}
+    for name in [*jobs, *sorted(set(found) - set(jobs))]:
+        job = jobs.get(name, REST)
+        if isinstance(found[name], typer.Typer):
+            app.add_typer(found[name], name=name, rich_help_panel=job, context_settings=_SETTINGS)
         else:
-            app.command(name=name, context_settings=_SETTINGS)(command)
+            app.command(name=name, rich_help_panel=job, context_settings=_SETTINGS)(found[name])
     made = typer.main.get_command(app)
     add_examples(made)
     return made
@@ -77,7 +89,7 @@ def _dse(
         bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
-    """Search mappings of DNN layers onto spatial accelerators, under one sample budget."""
+    """Find the best mapping of a DNN layer onto an accelerator, and prove that none is better."""
 
 
 @cache

@@ -39,7 +39,9 @@ def command(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Measure where the time of a learner goes: choosing actions, the parts of an update, the rest.
+    """Measure where the time of a learner goes.
+
+    Choosing actions, the parts of an update, the rest.
 
     Torch has one thread. Each of its ways of computing (arms) takes turns with the others.
     """

@@ -46,7 +46,9 @@ def command(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Set a policy in fewer bits beside the one that was saved: quality, bytes and time.
+    """Set a policy in fewer bits beside the saved one.
+
+    Quality, bytes and time.
 
     A policy for mappings draws samples on the layer that it was taught on, or on one that is named; one for
     a task of Gymnasium plays episodes. Runs are paired. Times are of layers that compute in that precision;

@@ -56,11 +56,12 @@ def command(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Fit a machine's bandwidths, latency and clock to measured cycles, of several layers together.
+    """Fit a machine's file to measured cycles.
 
-    Where energies are measured, the cost model's are fitted too, for `--constants`. Says of each figure
-    the interval, of the fit how far it is off samples that it has not seen, and of each of the
-    machine's own counters which of the model's terms it follows; those of time are fitted, too.
+    Bandwidths, latency and clock, of several layers together. Where energies are measured, the cost
+    model's are fitted too, for `--constants`. Says of each figure the interval, of the fit how far it is
+    off samples that it has not seen, and of each of the machine's own counters which of the model's terms
+    it follows; those of time are fitted, too.
     """
     from dse.core.domains import calibration_of, domain_of
     from dse.support.errors import InputError

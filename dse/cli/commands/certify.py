@@ -117,10 +117,11 @@ def command(
     detail: WithDetail = False,
     json: Json = False,
 ) -> None:
-    """Prove which mapping of a layer, or of each layer of a network, is best; of 'latency, energy' the front.
+    """Prove the best mapping of a layer or a network.
 
-    Cost models that bring proofs can be certified, for tiles of any size under some. The exit
-    code is 1 if a layer has no feasible mapping, or if a proof does not pass --verify.
+    Of two objectives, 'latency,energy', the exact front. Cost models that bring proofs can be certified,
+    for tiles of any size under some. The exit code is 1 if a layer has no feasible mapping, or if a proof
+    does not pass --verify.
     """
     from dse.core.calibration import errors_said
     from dse.core.domains import domain_of

@@ -39,10 +39,10 @@ def command(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Check that a searcher keeps the rules of the arena, and say where it does not.
+    """Check that a searcher keeps the rules.
 
-    First it says what the searcher declares. A slow one has to begin to learn within --samples. The exit code
-    is 1 if it breaks a rule.
+    It says what the searcher declares, and which rule it breaks where. A slow one has to begin to learn
+    within --samples. The exit code is 1 if it breaks a rule.
     """
     from dse.search.abilities import abilities_of
     from dse.search.searcher import make_searcher, parse_settings

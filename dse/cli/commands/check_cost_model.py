@@ -27,9 +27,10 @@ def command(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Check that a cost model keeps the rules of the arena, and say where it does not.
+    """Check that a cost model keeps the rules.
 
-    First it says what the model declares. The exit code is 1 if it breaks a rule.
+    It says what the model declares, and which rule it breaks where. The exit code is 1 if it breaks a
+    rule.
     """
     from dse.core.cost_models import cost_model, declared_abilities
     from dse.support.validation import whole_number

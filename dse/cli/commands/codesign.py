@@ -92,10 +92,11 @@ def command(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Find the machine of a space, and the mappings, that are best for a whole network, with the proof.
+    """Find the best chip for a network, with proof.
 
-    Or let a searcher find good ones within a budget, without a proof. The exit code is 1 if no machine runs
-    every layer within the limits, which is proven then, or if a searcher finds none.
+    The machine of a space, with the best mapping of each layer. Or let a searcher find good ones within a
+    budget, without a proof. The exit code is 1 if no machine runs every layer within the limits, which is
+    proven then, or if a searcher finds none.
     """
     from dse.core.objective import several
     from dse.domains.codesign.reading import read_space

@@ -70,7 +70,9 @@ def command(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Correlate the genes of good samples, cluster them, and deal them to agents.
+    """Correlate and cluster the genes of good samples.
+
+    And deal them to agents.
 
     Genes are clustered by the correlations among them; tests of significance allow for the number of pairs.
     """

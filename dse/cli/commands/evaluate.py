@@ -78,7 +78,7 @@ def command(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Price a mapping of a layer on an accelerator, or the cases in a file."""
+    """Price a mapping, or the cases in a file."""
     model = chosen_model(cost_model, constants)
     named = {"--layer": layer, "--accelerator": accelerator, "--mapping": mapping}
     if cases is not None:

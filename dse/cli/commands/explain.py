@@ -77,10 +77,11 @@ def command(
     constants: ConstantsFile = None,
     json: Json = False,
 ) -> None:
-    """Say why a mapping, or every mapping of a layer, is not feasible, and the smallest change that helps.
+    """Say why nothing fits, or what limits a layer.
 
-    The change is one of the hardware (buffers, PEs) or of genes: those that --fix holds fast, or one of the
-    mapping's own. With --what-if: what limits a layer that has feasible mappings.
+    With the smallest change that helps. The change is one of the hardware (buffers, PEs) or of genes:
+    those that --fix holds fast, or one of the mapping's own. With --what-if: what limits a layer that has
+    feasible mappings.
     """
     model = chosen_model(cost_model, constants)
     if what_if:

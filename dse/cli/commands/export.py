@@ -40,10 +40,11 @@ def command(
     cost_model: CostModelName = None,
     json: Json = False,
 ) -> None:
-    """Write a mapping of a layer on an accelerator for MAESTRO, Timeloop or ZigZag, as JSON or as loops.
+    """Write a mapping for another tool.
 
-    With --cost-model timeloop the accelerator is a machine of levels. With --format ioh, the runs of a
-    campaign's folder in the files that IOHanalyzer reads.
+    MAESTRO, Timeloop or ZigZag, JSON, or loops to be read. With --cost-model timeloop the accelerator is
+    a machine of levels. With --format ioh, the runs of a campaign's folder in the files that IOHanalyzer
+    reads.
     """
     if format == IOH:
         _export_runs(Path(mapping), out, json)

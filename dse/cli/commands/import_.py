@@ -44,9 +44,10 @@ def command(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Write the layers of an ONNX file or of a torch module as a network file.
+    """Write the layers of a model as a network's file.
 
-    Every operator that is no layer is listed in it. dse list layers FILE.toml shows what is there.
+    An ONNX file, or a torch module. Every operator that is no layer is listed in it. dse list layers
+    FILE.toml shows what is there.
     """
     from dse.support.files import write_whole
     from dse.support.toml import is_toml

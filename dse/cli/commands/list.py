@@ -36,9 +36,10 @@ def command(
     ] = "",
     json: Json = False,
 ) -> None:
-    """List what there is, a line each: searchers, networks, presets, objectives, cost models, campaigns.
+    """List what there is by name.
 
-    With a name behind the kind all that is known of that one; of layers, those of a network.
+    Searchers, networks, presets, objectives, cost models, campaigns. With a name behind the kind all that
+    is known of that one; of layers, those of a network.
     """
     every, others = kinds(), aliases()
     if kind and kind not in (*every, *others, LAYERS):

@@ -29,10 +29,11 @@ def command(
     seed: Annotated[int, typer.Option(help="Which of its runs.", metavar="N", min=0)] = 0,
     out: Annotated[Path | None, typer.Option(help="The folder for its records.", metavar="DIR")] = None,
 ) -> None:
-    """Serve a suite's problems to an agent by the Model Context Protocol, on stdin and stdout.
+    """Serve a suite to an agent.
 
-    Its tools describe problems, evaluate mappings within the budget, explain refusals and submit; none tells
-    an optimum. With --out each run is kept as a searcher's is, for dse suite standing.
+    By the Model Context Protocol, on stdin and stdout. Its tools describe problems, evaluate mappings
+    within the budget, explain refusals and submit; none tells an optimum. With --out each run is kept as
+    a searcher's is, for dse suite standing.
     """
     from dse.suite.agents import Desk, server_of
     from dse.suite.suites import suite as load_suite

@@ -22,7 +22,10 @@ def command(
     out: Annotated[Path, typer.Option(help="A new folder for all of it.", metavar="DIR")],
     json: Json = False,
 ) -> None:
-    """Put the shards of a campaign together, after seeing that they belong together."""
+    """Put the shards of a campaign together.
+
+    After seeing that they belong together.
+    """
     from dse.campaign.merging import merge
 
     merged = merge(folders, out)

@@ -38,7 +38,10 @@ def command(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Write a campaign's report (page, figures, tables) and print its result, also of an unfinished one."""
+    """Write a campaign's report, finished or not.
+
+    Page, figures and tables; its result is printed.
+    """
     from dse.cli.waiting_view import steps
     from dse.report.printing import print_report
     from dse.report.summary import regrets

@@ -61,7 +61,10 @@ def command(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Run a campaign's cells and report on them. Run it again to go on where it was interrupted."""
+    """Run a campaign and report on it.
+
+    Run it again to go on where it was interrupted.
+    """
     from dse.campaign.config import Shard
     from dse.campaign.executors import executor_maker
     from dse.campaign.progress import LiveDisplay, make_display

@@ -100,7 +100,7 @@ def command(
     detail: WithDetail = False,
     json: Json = False,
 ) -> None:
-    """Search the best mapping of a layer or of a whole network.
+    """Search the best mapping under a sample budget.
 
     Where a proof is cheap, a layer's best mapping is set beside the proven optimum. The exit code is 1 if
     nothing feasible is found, or if the searcher fails.

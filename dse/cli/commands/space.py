@@ -43,7 +43,10 @@ def command(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Show the genes and the size of a layer's mapping space, of two levels or those of a cost model."""
+    """Show the genes and the size of a mapping space.
+
+    Of two levels, or of a cost model's.
+    """
     if equation1:
         _show_table2(json)
         return

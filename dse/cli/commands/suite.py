@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from dse.suite.entry import Entry
     from dse.suite.suites import Suite
 
-command = typer.Typer(help="Suites of problems with known optima: show, check, draw, and compare on them.")
+command = typer.Typer(help="Problems with known optima: show, check, draw, compare.")
 SuiteName = Annotated[
     str,
     typer.Argument(
