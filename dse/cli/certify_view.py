@@ -92,6 +92,8 @@ def show_layer(
         console.print(bound + more)
     if certificate.ties is not None:
         console.print(_of_ties(certificate, kept=kept))
+    if of_nests := _of_nests(certificate, problem, unit):
+        console.print(of_nests)
     console.print(_proof(certificate, problem))
     if certificate.within is not None:
         from dse.cli.near_view import show_near
@@ -201,6 +203,25 @@ def _of_ties(certificate: Certificate, *, kept: bool) -> str:
     return (
         f"of the mappings that are {as_good} none has {other} below {bound}: whether one {less} than this is "
         f"not settled ({seconds} s{next_run})"
+    )
+
+
+def _of_nests(certificate: Certificate, problem: AnyProblem, unit: str) -> str:
+    """What is proven of the nests that machines of levels have besides; where that is not tried, nothing."""
+    beside = certificate.beside
+    if beside is None:
+        uneven = getattr(problem.accelerator, "nests", "") == "uneven"
+        alone = "a proof over even nests alone may end: --nests even"
+        return alone if uneven and certificate.status == "bounded" else ""
+    proof, seconds = beside.proof, output.short(beside.proof.own_seconds)
+    bound = quantity(proof.lower_bound, unit, DIGITS)
+    if beside.nests == "even":
+        return f"no even nest is below {bound}: that is proven too ({seconds} s)"
+    if proof.status == "optimal":
+        return f"no uneven nest is better: that is proven too ({seconds} s)"
+    return (
+        f"of uneven nests none is below {bound}: whether one is better is not settled ({seconds} s; "
+        "--nests uneven takes more)"
     )
 
 

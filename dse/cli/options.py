@@ -214,7 +214,8 @@ Nests = Annotated[
     str | None,
     typer.Option(
         help="On machines of levels: even keeps all tensors of a level at one depth of the loops, uneven "
-        "gives each its own.",
+        "gives each its own. By default what the machine's file says, else even; certify of a layer looks "
+        "at both.",
         metavar="even|uneven",
     ),
 ]

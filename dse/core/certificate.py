@@ -82,6 +82,25 @@ class Ties:
 
 
 @dataclass(frozen=True)
+class Beside:
+    """The proof over other nests of loops than those of a certificate, `even` or `uneven`: none is better."""
+
+    nests: str
+    proof: Certificate
+
+    def to_dict(self) -> dict[str, Any]:
+        """What is proven, as plain data."""
+        return {
+            "nests": self.nests,
+            "status": self.proof.status,
+            "lower_bound": _finite(self.proof.lower_bound),
+            "fingerprint": self.proof.fingerprint,
+            "seconds": self.proof.seconds,
+            "cached": self.proof.cached,
+        }
+
+
+@dataclass(frozen=True)
 class Certificate:
     """The optimum of a problem, with what is needed to check it.
 
@@ -93,7 +112,8 @@ class Certificate:
 
     `seconds` are those of this run, `earlier_seconds` those of the runs that it went on from. `unsettled` are
     the boxes that a later run goes on with. `tiles` are those that `dse.certify` proved over, perfect
-    "factors" or "any". `within` are mappings near the optimum, where they were asked for.
+    "factors" or "any", and `nests` on machines of levels "even" or "uneven"; `beside` is what was proven over
+    the others, if that was tried. `within` are mappings near the optimum, where they were asked for.
     """
 
     fingerprint: str
@@ -106,7 +126,9 @@ class Certificate:
     earlier_seconds: float = 0.0
     unsettled: bytes = field(default=b"", repr=False, compare=False)
     tiles: str = field(default="factors", compare=False)
+    nests: str = field(default="", compare=False)
     ties: Ties | None = field(default=None, compare=False)
+    beside: Beside | None = field(default=None, compare=False)
     within: Listed | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -152,6 +174,7 @@ class Certificate:
             "objective": problem.objective,
             "cost_model": problem.model_spec,
             "tiles": problem.options["tiles"],
+            **({"nests": nests} if (nests := getattr(problem.accelerator, "nests", "")) else {}),
             "fixed": problem.space.fixed,
             **{name: value for name, value in problem.options.items() if name == "limits"},
             "status": self.status,
@@ -159,6 +182,7 @@ class Certificate:
             "gap": _finite(self.gap),
             "best": self._best_dict(problem),
             **({} if self.ties is None else {"ties": self.ties.to_dict()}),
+            **({} if self.beside is None else {"beside": self.beside.to_dict()}),
             **({} if self.within is None else {"within": self.within.to_dict()}),
             "certificate": {
                 "fingerprint": self.fingerprint,
@@ -184,6 +208,11 @@ class Certificate:
             **({"accelerator": there.accelerator.to_dict()} if problem.hardware_of(best.genes) else {}),
             "case": there.case(best.mapping),
         }
+
+
+def begun_with(problem: AnyProblem, best: Incumbent) -> Certificate:
+    """What a proof that is not begun yet may know: a good mapping of fewer nests, or of other tiles."""
+    return Certificate(problem.fingerprint, BOUNDED, 0.0, best, Counts(0, 0, 0, 0, 0, 0, 0), 0.0)
 
 
 class ProofInterrupted(KeyboardInterrupt):

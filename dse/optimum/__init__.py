@@ -6,7 +6,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from dse.core.certificate import BOUNDED, Certificate, Counts, Incumbent, ProofInterrupted
+from dse.core.certificate import BOUNDED, Certificate, Counts, Incumbent, ProofInterrupted, begun_with
 from dse.core.domains import prover_of
 from dse.core.problem import AnyProblem, is_problem
 from dse.support.errors import InputError, StorageError, shorten
@@ -26,14 +26,16 @@ def certify(
     *,
     cache: bool | str | Path = True,
     now: Now = perf_counter,
+    first: Incumbent | None = None,
 ) -> Certificate:
     """The proven optimum of `problem`, or the bound that `time_limit` seconds were enough for.
 
     Certificates are kept, and their mappings priced anew when they are read: `cache` is a folder, True for
     the user's own, or False. A proof whose time ran out goes on from what is kept. Ctrl-C ends its time too:
-    what is raised is then a `ProofInterrupted` with the certificate. `now` counts its seconds. Of objective
-    `area`, and of spaces of other parts that a cost model has no boxes of, there is a bound and a good
-    mapping, and an optimum where these meet. InputError for a problem that cannot be certified: only cost
+    what is raised is then a `ProofInterrupted` with the certificate. `now` counts its seconds.
+    Where nothing is kept, machines of levels begin with `first`, a good mapping. Of objective `area`, and of
+    spaces of other parts that a cost model has no boxes of, there is a bound and a good mapping, and an
+    optimum where these meet. InputError for a problem that cannot be certified: only cost
     models with a `proof_module` can, and tiles of any size under those whose proofs hold for them.
     """
     from dse.core.clock import Clock
@@ -47,11 +49,11 @@ def certify(
     clock = Clock(time_limit, now)
     # Kernels are compiled once after an installation: that is no proof's time.
     with compiling(clock.pause):
-        prover = prover_of(problem)
+        prover, begun = prover_of(problem), begun_with(problem, first) if first else None
         prover.refuse()
         # A floor is found sooner than a file is read and checked.
         if cache is False or prover.floor_only:
-            return _prove(prover, problem, clock, None, None)
+            return _prove(prover, problem, clock, begun, None)
         folder = user_folder() if cache is True else Path(cache)
         if cache is not True:
             # Before the proof: what could not be kept would be lost.
@@ -59,7 +61,7 @@ def certify(
         known = load(problem, folder)
         if known is not None and known.status != BOUNDED:
             return known
-        return _prove(prover, problem, clock, known, folder, must_keep=cache is not True)
+        return _prove(prover, problem, clock, known or begun, folder, must_keep=cache is not True)
 
 
 def _prove(

@@ -1,4 +1,4 @@
-"""`dse.certify` and `dse.verify`: proofs over the tiles that `dse certify` takes if nothing is said."""
+"""`dse.certify` and `dse.verify`: proofs over the designs that `dse certify` takes if nothing is said."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from dse.core.listed import Wanted
 from dse.core.problem import is_problem
 from dse.optimum import certify as prove
 from dse.optimum import verify as check
+from dse.optimum.beside import nests_of, over_more_nests, problem_of
 from dse.optimum.near import lister_for, with_near
 from dse.optimum.ties import settle_ties, verify_ties
 from dse.optimum.verification.near import verify_near
@@ -54,12 +55,16 @@ def certify(
     cache: bool | str | Path = True,
     within: float | None = None,
     best: int | None = None,
+    more_nests: bool = True,
 ) -> Certificate:
     """The proven optimum of `problem`, or the bound that `time_limit` seconds were enough for.
 
     It is over tiles of any size where there are proofs of these, in at most 60 seconds, and over perfect
     factors elsewhere, as `dse certify` has it; the certificate says which (`tiles`), and its genes are of
     `problem.with_changes(tiles=certificate.tiles)`. With tiles "factors" or "any" it is over those.
+    On machines of levels, where neither the machine nor the problem says which nests, a second proof is over
+    uneven ones (`over_more_nests`, not with `more_nests` False). Where the certificate's `nests` say so,
+    genes and mapping are of the problem with `fixed={"nests": "uneven"}`.
     Of mappings that are as good it is the one with the least energy, or the fewest cycles where energy is
     minimised: where that takes a second proof, `ties` says how far it got.
     With `within`, a share such as 0.05, the certificate's `within` are all mappings that are at most so much
@@ -81,10 +86,15 @@ def certify(
     if tiles is None and time_limit is None and chosen == ANY:
         time_limit = SECONDS_ANY
     try:
-        found = settle_ties(asked, prove(asked, time_limit, cache=cache), time_limit, cache=cache)
+        found = prove(asked, time_limit, cache=cache)
+        if more_nests and not wanted:
+            asked, found = over_more_nests(asked, found, time_limit, cache=cache)
+        found = settle_ties(asked, found, time_limit, cache=cache)
     except ProofInterrupted as interrupted:
-        raise ProofInterrupted(replace(interrupted.certificate, tiles=chosen)) from None
-    return replace(with_near(asked, found, wanted, time_limit), tiles=chosen)
+        stopped, nests = interrupted.certificate, nests_of(problem_of(asked, interrupted.certificate))
+        raise ProofInterrupted(replace(stopped, tiles=chosen, nests=nests)) from None
+    found = with_near(asked, found, wanted, time_limit)
+    return replace(found, tiles=chosen, nests=nests_of(asked))
 
 
 def _provable(problem: AnyProblem, tiles: str) -> AnyProblem:
@@ -101,6 +111,6 @@ def _provable(problem: AnyProblem, tiles: str) -> AnyProblem:
 def verify(problem: AnyProblem, certificate: Certificate, seed: int = 0) -> Sequence[Check]:
     """Check a certificate of `problem`, over the tiles that it is of, in code that is not the solver's."""
     same = certificate.fingerprint == problem.fingerprint
-    there = problem if same else problem.with_changes(tiles=certificate.tiles)
+    there = problem if same else problem_of(problem.with_changes(tiles=certificate.tiles), certificate)
     extra = (*verify_ties(there, certificate, seed), *verify_near(there, certificate, seed))
     return (*check(there, certificate, seed), *extra)

@@ -175,8 +175,7 @@ def command(
         if tiles or narrow
         else over_any_tiles(lambda one: asked(tiles=one), model)
     )
-    # Where none is given: some spaces may be too large for a proof.
-    given = time_limit
+    given = time_limit  # By default there is one: some spaces may be too large for a proof.
     if time_limit is None:
         any_size = any(problem.options["tiles"] == ANY for problem in problems.values())
         time_limit = SECONDS_ANY if any_size else domain_of(model).proof_seconds
@@ -197,7 +196,7 @@ def command(
             limits = in_all if network else {}
             _certify_fronts(network, accelerator, problems, out, json, options | limits)
         elif network is None:
-            own = options | {"wanted": wanted}
+            own = options | {"wanted": wanted, "more_nests": not (narrow or nests or wanted)}
             _certify_layer(accelerator, problems, out, formats, json, own, detail=detail)
         else:
             shared = {"gap": GAP if gap is None else gap, "workers": workers}
@@ -247,7 +246,9 @@ def _certify_layer(
     from dse.cli.best_view import with_breakdown
     from dse.cli.certify_view import show_layer
     from dse.core.certificate import ProofInterrupted
-    from dse.optimum.network import CERTIFICATE, certify_layer, describe_layer, write_layer
+    from dse.optimum.beside import problem_of
+    from dse.optimum.layer import certify_layer, describe_layer
+    from dse.optimum.network import CERTIFICATE, write_layer
     from dse.search.api import MAPPING
     from dse.support.files import make_folder
 
@@ -260,7 +261,8 @@ def _certify_layer(
             certificate, entry = certify_layer(spec, accelerator, problem, **options)
     except ProofInterrupted as interrupted:
         stopped, certificate = interrupted, interrupted.certificate
-        entry = describe_layer(spec, accelerator, problem, certificate)
+        entry = describe_layer(spec, accelerator, problem_of(problem, certificate), certificate)
+    problem = problem_of(problem, certificate)
     if out is not None:
         write_layer(entry, out / MAPPING, out / CERTIFICATE)
         export_best(formats, problem, entry["best"], out)

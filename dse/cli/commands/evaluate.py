@@ -108,11 +108,12 @@ def _evaluate_mapping(
     from dse.cli.best_view import show_all_runs
     from dse.core.domains import make_problem
     from dse.core.layer import in_all
+    from dse.optimum.beside import find_mapping
     from workloads import load_layer
 
     named = objective or DEFAULT_OBJECTIVE
     problem = make_problem(load_layer(layer), accelerator, named, model, limits=limits)
-    found = problem.find_mapping(mapping)
+    problem, found = find_mapping(problem, mapping)
     evaluation, objective = problem.judge(found), objective and problem.objective
     note_merged(layer)
     what = {"layer": layer, "accelerator": accelerator, "cost_model": model}

@@ -172,7 +172,7 @@ def explain_what_if(
         raise InputError("--what-if is of one objective, as in latency or edp")
     with steps() as tell:
         tell(f"{layer}: as the machine is")
-        base = certify(problem, time_limit, tiles=tiles)
+        base = certify(problem, time_limit, tiles=tiles, more_nests=False)
         if base.best is None:
             raise InputError(
                 f"{layer} has no mapping that is feasible; dse explain without --what-if says why"

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
 from dse.core.widths import Widths
-from dse.domains.levels.checks import MAX_LETTERS, OVERLAPPED
+from dse.domains.levels.checks import MAX_LETTERS, OVERLAPPED, not_negative
 from dse.domains.levels.energies import BY_TABLE, ERT, Energies
 from dse.domains.levels.machine import (
     EVEN,
@@ -17,7 +17,6 @@ from dse.domains.levels.machine import (
     Energy,
     Level,
     Machine,
-    not_negative,
     sram_pj,
 )
 from dse.domains.levels.uneven import with_nests
@@ -81,7 +80,7 @@ class _MachineFile(Schema):
     clock_ghz: _Rate = 1.0
     word_bits: _Bits = 8
     bits: Any = None
-    nests: str = EVEN
+    nests: str | None = None
     fill_and_drain: bool = False
 
 
@@ -106,13 +105,16 @@ def machine_from_dict(data: object, where: str) -> Machine:
         clock, bits = file.clock_ghz, file.word_bits
         made = Machine(file.name, levels, energies.mac_pj, file.first_fill, clock, bits, widths)
         made = replace(made, sources=tuple(energies.sources), fill_and_drain=file.fill_and_drain)
-        return with_nests(made, file.nests)
+        return made if file.nests is None else with_nests(made, file.nests)
     except InputError as error:
         raise InputError(f"{where}: {error}") from None
 
 
 def machine_as_written(data: Any, where: str) -> Machine:
-    """The machine whose `to_dict` the data are: whole numbers stay so, for fingerprints to agree."""
+    """The machine whose `to_dict` the data are: whole numbers stay so, for fingerprints to agree.
+
+    Where they say nothing of nests, these are even.
+    """
     nests = data.get("nests", EVEN)
     machine = machine_from_dict({**data, "nests": EVEN}, where)
     levels = []

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from dse.support.errors import InputError, shorten, unknown
+from dse.support.validation import positive_number
 
 MAX_LETTERS = 100
+MAX_PJ = 1e30
 OVERLAPPED, SINGLE, DOUBLE = BUFFERINGS = ("overlapped", "single", "double")
 """How a level gets its next tile: into all of it while the present one is in use, as Timeloop has it; only
 when the present one is done with; or into a half of it, while the present one is in the other."""
@@ -49,6 +51,12 @@ def see_buffering(levels: Sequence[Storing], machine: str) -> None:
                 raise InputError(f"{where} keeps nothing: leave out buffering")
 
 
+def see_levels(levels: Sequence[Storing], instances: Sequence[int], machine: str) -> None:
+    """InputError for a tensor that cannot be held where it is, and for buffering that cannot be."""
+    see_held(levels, instances, machine)
+    see_buffering(levels, machine)
+
+
 def see_held(levels: Sequence[Storing], instances: Sequence[int], machine: str) -> None:
     """InputError where a tensor is held by two levels, or by one of several instances."""
     held = [name for level in levels for name in level.holds]
@@ -61,3 +69,14 @@ def see_held(levels: Sequence[Storing], instances: Sequence[int], machine: str) 
                 f"machine {machine}: level {level.name} has {instances[place]} instances; only "
                 "one that is there once can hold a tensor"
             )
+
+
+def not_negative(value: object, what: str) -> float:
+    """`value` as a finite float of 0 or more."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InputError(f"{what} must be a number, got {shorten(value)}")
+    if value < 0:
+        raise InputError(f"{what} must not be negative, got {shorten(value)}")
+    if value > MAX_PJ:  # sums of such figures would be infinite
+        raise InputError(f"{what} must be at most {MAX_PJ:g}, got {shorten(value)}")
+    return positive_number(value, what) if value else 0.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from math import prod
 from typing import Any, ClassVar
 
 from dse.core.certificate import Certificate
@@ -15,13 +16,18 @@ from dse.core.proofs import others_of, proof_module
 from dse.domains.levels.architecture import machine_as_written
 from dse.domains.levels.cost_model import LevelsCostModel
 from dse.domains.levels.figures import LevelsFigures
-from dse.domains.levels.machine import Machine
+from dse.domains.levels.machine import UNEVEN, Machine
 from dse.domains.levels.problem import MachineProblem
 from dse.domains.levels.space.constraints import INNERMOST, ORDERS
 from dse.domains.levels.space.opened import read_opened, with_levels
 from dse.support.arrays import IntArray
 from dse.support.case_lines import case_lines
 from dse.support.errors import InputError, shorten
+
+MOST_STACKS = 300
+"""In which orders all levels may store tensors: of more, as where four levels on a chip keep all, proofs over
+uneven nests take minutes to begin and gigabytes.
+"""
 
 
 class Levels:
@@ -119,6 +125,20 @@ class Levels:
 
     def prover(self, problem: MachineProblem) -> MachineProver:
         return MachineProver(problem)
+
+    def widened(self, problem: MachineProblem) -> MachineProblem:
+        """See `dse.optimum.beside`: over uneven nests, if nobody says which and optima of them are proven."""
+        machine = problem.accelerator
+        if machine.even or machine.asked_nests:
+            return problem
+        try:
+            found = problem.with_changes(fixed={**problem.fixed, "nests": UNEVEN})
+            self.prover(found).refuse()
+        except InputError:
+            return problem
+        more = len(found.accelerator.levels) > len(machine.levels)
+        stacks = prod(max(1, len(level.stacks)) for level in found.space.levels)
+        return found if more and stacks <= MOST_STACKS else problem
 
 
 class MachineProver:

@@ -9,9 +9,9 @@ from typing import Any
 from dse.core.cost_model import AnyCostModel
 from dse.core.evaluations import Evaluations
 from dse.core.hardware_figures import CAPACITY, ENERGY, HALF, RATE, STRUCTURE, TWICE, HardwareFigure
+from dse.domains.levels.checks import MAX_PJ
 from dse.domains.levels.machine import (
     MAX_INSTANCES,
-    MAX_PJ,
     MAX_WORDS,
     UNEVEN,
     Bandwidth,

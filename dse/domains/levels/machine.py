@@ -8,15 +8,14 @@ from functools import cached_property
 from typing import Any
 
 from dse.core.widths import NO_WIDTHS, Widths
-from dse.domains.levels.checks import DOUBLE, OVERLAPPED, SINGLE, see_buffering, see_held, see_name
-from dse.support.errors import InputError, shorten, unknown
+from dse.domains.levels.checks import DOUBLE, OVERLAPPED, SINGLE, not_negative, see_levels, see_name
+from dse.support.errors import InputError, unknown
 from dse.support.validation import positive_number, whole_number
 
 MAX_INSTANCES = 2**31 - 1
 MAX_WORDS = 2**60
 MAX_LEVELS = 64
 MAX_WORD_BITS = 2**16
-MAX_PJ = 1e30
 FIRST_FILLS = ("counted", "elided")
 RETURNED = "returned"
 """As `first_fill`: partial sums of an earlier run are added to, and nothing is a first visit."""
@@ -170,7 +169,8 @@ class Machine:
     `fill_and_drain` says whether first tiles and last results take time in which nothing else goes on.
 
     `sources` say what its energies were made of. A machine `of_widths` has levels in bits instead of words,
-    and `stated` is what it was made of. One whose levels have parts was made of `even`.
+    and `stated` is what it was made of. One whose levels have parts was made of `even`. `asked_nests` are
+    those that a file or a user asks for, if any are.
     """
 
     name: str
@@ -184,6 +184,7 @@ class Machine:
     stated: Machine | None = field(default=None, compare=False, repr=False)
     sources: tuple[str, ...] = field(default=(), compare=False)
     even: Machine | None = field(default=None, compare=False, repr=False)
+    asked_nests: str = field(default="", compare=False, repr=False)
 
     def __post_init__(self) -> None:
         see_name(self.name, "machine")
@@ -197,8 +198,7 @@ class Machine:
                 raise InputError(f"machine {self.name}: level {name!r} is there twice")
         if self.first_fill not in (*FIRST_FILLS, RETURNED):
             raise unknown("first_fill", self.first_fill, FIRST_FILLS, f"machine {self.name}")
-        see_held(self.levels, self.instances, self.name)
-        see_buffering(self.levels, self.name)
+        see_levels(self.levels, self.instances, self.name)
         not_negative(self.mac_pj, f"machine {self.name}: mac_pj")
         positive_number(self.clock_ghz, f"machine {self.name}: clock_ghz")
         whole_number(self.word_bits, f"machine {self.name}: word_bits", most=MAX_WORD_BITS)
@@ -297,6 +297,11 @@ class Machine:
         return replace(one, capacity=one.bits_of(words) if self.stated else words).room or 0
 
     @property
+    def nests(self) -> str:
+        """Which its mappings are."""
+        return UNEVEN if self.even else EVEN
+
+    @property
     def unit(self) -> str:
         """What its levels count."""
         return "bits" if self.stated else "words"
@@ -329,17 +334,6 @@ class Machine:
     def called(self, given: str) -> str:
         """What a user named it by, such as a file, with its own name if that is another."""
         return given if self.name == given else f"{given} ({self.name})"
-
-
-def not_negative(value: object, what: str) -> float:
-    """`value` as a finite float of 0 or more."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise InputError(f"{what} must be a number, got {shorten(value)}")
-    if value < 0:
-        raise InputError(f"{what} must not be negative, got {shorten(value)}")
-    if value > MAX_PJ:  # sums of such figures would be infinite
-        raise InputError(f"{what} must be at most {MAX_PJ:g}, got {shorten(value)}")
-    return positive_number(value, what) if value else 0.0
 
 
 def sram_pj(depth: float, width: int) -> float:

@@ -26,7 +26,7 @@ def with_nests(machine: Machine, nests: object) -> Machine:
     if machine.stated:
         return with_nests(machine.stated, nests).of_widths(machine.widths)
     if nests == EVEN:
-        return machine.even or machine
+        return replace(machine.even or machine, asked_nests=EVEN)
     if machine.even:
         return machine
     for level in machine.levels:

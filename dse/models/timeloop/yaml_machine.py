@@ -23,6 +23,7 @@ from dse.domains.levels.architecture import machine_as_written
 from dse.domains.levels.energies import NodeEnergies
 from dse.domains.levels.formats.zigzag_machine import zigzag_machine
 from dse.domains.levels.machine import (
+    EVEN,
     MAX_WORDS,
     Bandwidth,
     Energy,
@@ -30,6 +31,7 @@ from dse.domains.levels.machine import (
     Machine,
     sram_pj,
 )
+from dse.domains.levels.uneven import with_nests
 from dse.models.timeloop.yaml_nodes import (
     MESHES,
     Node,
@@ -57,7 +59,10 @@ RELEVANT = {"W": "RSCK", "I": "RSPQCN", "O": "PQKN"}
 
 
 def read_yaml_machine(path: str) -> Machine:
-    """The machine in the file at `path`; InputError in a line where it is not right."""
+    """The machine in the file at `path`; InputError in a line where it is not right.
+
+    Nests of Timeloop's are even.
+    """
     where = f"architecture file {path!r}"
     text = read_text(path, where)
     if "{{" in text:
@@ -68,7 +73,7 @@ def read_yaml_machine(path: str) -> Machine:
         return machine_as_written(exact, where)
     if isinstance(data, Mapping) and "memories" in data:
         return zigzag_machine(data, Path(path).stem, where)
-    return _described(data, Path(path).stem, where)
+    return with_nests(_described(data, Path(path).stem, where), EVEN)
 
 
 def _described(data: Any, name: str, where: str) -> Machine:

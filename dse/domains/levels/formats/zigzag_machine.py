@@ -12,7 +12,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from dse.domains.levels.machine import MAX_WORDS, Bandwidth, Energy, Level, Machine, not_negative
+from dse.domains.levels.checks import not_negative
+from dse.domains.levels.machine import MAX_WORDS, Bandwidth, Energy, Level, Machine
 from dse.support.errors import InputError, shorten, unknown
 from dse.support.strict_yaml import line_of
 from dse.support.validation import table, whole_number

@@ -27,7 +27,7 @@ def solve(
 ) -> Certificate:
     """Prove the problem's optimum, or what can be proven of it in the time of `clock`.
 
-    `known` is what an earlier run left, of the same code.
+    `known` is what an earlier run left, of the same code, or a mapping to begin with: see `begun_with`.
     """
     clock = clock or Clock()
     refuse(problem)
@@ -40,23 +40,30 @@ def solve(
 def _prove(
     problem: MachineProblem, boxes: LevelBoxes, clock: Clock, known: Certificate | None = None
 ) -> Certificate:
-    return prove(problem, boxes, boxes.mapping_of, lambda: good_mapping(problem, clock), clock, known)
+    first = known.best if known and not known.counts.groups else None
+    return prove(
+        problem,
+        boxes,
+        boxes.mapping_of,
+        lambda: good_mapping(problem, clock, first),
+        clock,
+        None if first else known,
+    )
 
 
-def good_mapping(problem: MachineProblem, clock: Clock) -> Incumbent | None:
-    """What steps down from the best of random mappings find, and from the best one of fewer mappings: of even
-    nests, or of tiles that divide. None if none is feasible.
+def good_mapping(problem: MachineProblem, clock: Clock, first: Incumbent | None = None) -> Incumbent | None:
+    """What steps down from the best of random mappings find, and from the best one of fewer mappings: the
+    `first`, or that of even nests, or of tiles that divide. None if none is feasible.
     """
     space, least, best = problem.space, math.inf, None
     points = space.sample(np.random.default_rng(0), FIRST_POINTS)
-    for fewer in _of_fewer(problem):
-        known = solve(fewer, clock).best
+    for known in [first] if first else (solve(fewer, clock).best for fewer in _of_fewer(problem)):
         if known is not None:
-            first = problem.vectors([known.mapping])
-            points = np.concatenate([first, points])
-            loss = float(problem.price(first).loss[0])
+            begin = problem.vectors([known.mapping])
+            points = np.concatenate([begin, points])
+            loss = float(problem.price(begin).loss[0])
             if loss < least:
-                best, least = first[0], loss
+                best, least = begin[0], loss
     losses = problem.price(points).loss
     for place in np.argsort(losses, kind="stable")[:STARTS].tolist():
         here, loss = points[place], float(losses[place])

@@ -1,0 +1,155 @@
+"""Which nests a proof is over where nobody says: even ones, and uneven ones where these are better."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import dse as arena
+from dse.core.certificate import ProofInterrupted
+from dse.core.domains import definition_of, problem_from_definition
+from dse.core.layer import Layer
+from dse.domains.levels.machine import Machine
+from dse.domains.levels.problem import MachineProblem
+from dse.domains.levels.uneven import with_nests
+from dse.models.timeloop.presets import load_machine
+from dse.optimum import beside
+from tests.conftest import Dse
+from tests.domains.levels.test_uneven import least, two_levels
+
+PRODUCT = Layer.gemm(6, 5, 3)
+CHIP = """
+name = "two"
+mac_pj = 1
+[[levels]]
+name = "DRAM"
+access_pj = 100
+[[levels]]
+name = "B"
+size = {size}
+access_pj = 1
+"""
+NETWORK = """
+name = "small"
+[[layers]]
+name = "product"
+type = "GEMM"
+M = 6
+N = 5
+K = 3
+"""
+
+
+def on(machine: Machine, objective: str = "edp") -> MachineProblem:
+    return MachineProblem(PRODUCT, machine, objective, "timeloop")
+
+
+def test_where_nobody_says_which_nests_the_better_ones_are_proven_and_the_others_too() -> None:
+    problem = on(two_levels(14))
+    found = arena.certify(problem, cache=False)
+    assert (found.nests, found.status) == ("uneven", "optimal")
+    uneven = problem.with_changes(fixed={"nests": "uneven"})
+    assert found.lower_bound == pytest.approx(least(uneven), rel=1e-12, abs=0)
+    assert found.best
+    assert uneven.evaluate(found.best.mapping).loss[0] == found.best.loss
+    assert found.beside
+    assert (found.beside.nests, found.beside.proof.status) == ("even", "optimal")
+    assert found.beside.proof.lower_bound == pytest.approx(least(problem), rel=1e-12, abs=0)
+    assert all(check.passed for check in arena.verify(problem, found))
+
+
+def test_an_even_nest_that_no_uneven_one_is_better_than_stays_the_answer() -> None:
+    problem = on(two_levels(512))
+    found = arena.certify(problem, cache=False)
+    assert (found.nests, found.status) == ("even", "optimal")
+    assert found.best
+    assert problem.evaluate(found.best.mapping).loss[0] == found.best.loss
+    assert found.beside
+    assert (found.beside.nests, found.beside.proof.status) == ("uneven", "optimal")
+    assert found.beside.proof.lower_bound == pytest.approx(found.lower_bound, rel=1e-12, abs=0)
+
+
+@pytest.mark.parametrize("nests", ["even", "uneven"])
+def test_who_says_which_nests_gets_these_alone(nests: str) -> None:
+    for problem in (
+        on(two_levels(14)).with_changes(fixed={"nests": nests}),
+        on(with_nests(two_levels(14), nests)),
+    ):
+        found = arena.certify(problem, cache=False)
+        assert (found.nests, found.beside) == (nests, None)
+
+
+def test_problems_that_were_written_down_keep_their_even_nests() -> None:
+    again = problem_from_definition(definition_of(on(two_levels(14))), "timeloop")
+    found = arena.certify(again, cache=False)
+    assert (found.nests, found.beside) == ("even", None)
+
+
+def test_machines_of_which_the_proofs_do_not_end_and_fixed_loops_are_not_tried() -> None:
+    edge = load_machine("edge")
+    assert beside.widened(on(edge)).accelerator.even is not None
+    deep = replace(edge, levels=(*edge.levels, *(replace(edge.levels[2], name=name) for name in "AB")))
+    for problem in (
+        on(deep),
+        on(load_machine("simple_weight_stationary")).with_changes(fixed={"DRAM.temporal.P": 2}),
+        on(edge, "latency, energy"),
+    ):
+        assert beside.widened(problem) is problem
+
+
+def test_uneven_nests_that_are_not_settled_in_time_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = on(load_machine("edge"))
+    first = beside.certify(problem, cache=False)
+    quick = replace(first, seconds=0.0)
+    monkeypatch.setattr(beside, "SHARE", 1e-9)
+    asked, found = beside.over_more_nests(problem, quick, cache=False)
+    assert (asked, found.status) == (problem, "optimal")
+    assert found.beside
+    assert found.beside.proof.status == "bounded"
+    assert found.beside.proof.lower_bound <= found.lower_bound
+    # A first proof that took longer than the second one may stays alone.
+    assert beside.over_more_nests(problem, first, cache=False) == (problem, first)
+
+
+def test_ctrl_c_in_the_second_proof_leaves_the_first_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = on(two_levels(14))
+    first = beside.certify(problem, cache=False)
+
+    def stopped(wide: MachineProblem, *_: object, **__: object) -> None:
+        raise ProofInterrupted(replace(first, fingerprint=wide.fingerprint, status="bounded"))
+
+    monkeypatch.setattr(beside, "certify", stopped)
+    with pytest.raises(ProofInterrupted) as caught:
+        beside.over_more_nests(problem, first, cache=False)
+    assert caught.value.certificate == first
+    assert caught.value.certificate.beside
+    assert caught.value.certificate.beside.proof.status == "bounded"
+
+
+def test_the_command_says_what_is_proven_of_both(tmp_path: Path, dse: Dse) -> None:
+    (tmp_path / "chip.toml").write_text(CHIP.format(size=14))
+    (tmp_path / "net.toml").write_text(NETWORK)
+    given = ("--layer", f"{tmp_path}/net.toml:product", "--accelerator", f"{tmp_path}/chip.toml")
+    asked = ("certify", *given, "--cost-model", "timeloop", "--objective", "edp", "--fresh")
+    out = str(tmp_path / "out")
+    said = dse(*asked, "--out", out).out
+    assert "uneven nests" in said
+    assert "no even nest is below 8.8047e-16 J s: that is proven too" in said
+    entry = json.loads(dse(*asked, "--json").out)
+    assert (entry["nests"], entry["beside"]["nests"]) == ("uneven", "even")
+    assert entry["best"]["loss"] < entry["beside"]["lower_bound"]
+    # A mapping that was written is read again, by the machine's file alone.
+    priced = ("evaluate", *given, "--cost-model", "timeloop", "--objective", "edp")
+    again = json.loads(dse(*priced, "--mapping", f"{out}/mapping.json", "--json").out)
+    assert again["loss"]["edp"] == entry["best"]["loss"]
+    for extra in (("--nests", "even"), ("--format", "timeloop", "--out", out), ("--chains",)):
+        network = ("--network", f"{tmp_path}/net.toml")
+        words = (asked[0], *network, *given[2:], *asked[5:]) if extra == ("--chains",) else asked
+        assert "uneven" not in dse(*words, *extra).out
+    (tmp_path / "chip.toml").write_text(CHIP.format(size=64))
+    assert "no uneven nest is better: that is proven too" in dse(*asked).out
+    wrong = dse(*priced, "--mapping", f"{tmp_path}/net.toml")
+    assert wrong.err.count("\n") == 1
