@@ -19,6 +19,7 @@ from dse.campaign.summary import Summary
 from dse.campaign.worker import PROGRESS, Outcome, Task, run_task
 from dse.search.progress import SharedProgress
 from dse.search.run import make_ready
+from dse.search.searcher import require_libraries
 from dse.search.start import flat_objective
 from dse.support.errors import InputError
 from dse.support.telling import now_and_then
@@ -63,6 +64,8 @@ def run_campaign(
     go on. Storage that cannot be written ends the run with an InputError; finished cells are kept.
     """
     waiting = store.unfinished()
+    for one in {named.variant.name: named for named in waiting}.values():
+        require_libraries(one.cell.name, one.cell.searcher)
     display.begin(store, len(waiting))
     for text in store.notices:
         display.notice(text)

@@ -22,7 +22,14 @@ from dse.search.fronts import entries, front_of
 from dse.search.keeping import Held, Kept
 from dse.search.record import Record, count_distinct, read_parquet, write_parquet
 from dse.search.run import Cell, open_journal, run_cell
-from dse.search.searcher import GROUP, Searcher, default_searcher, is_searcher_class, make_searcher
+from dse.search.searcher import (
+    GROUP,
+    Searcher,
+    default_searcher,
+    is_searcher_class,
+    make_searcher,
+    require_libraries,
+)
 from dse.search.start import RANDOM, Start, random_settings, start_points
 from dse.support.errors import InputError, StorageError, difference, shorten
 from dse.support.files import make_folder, write_json
@@ -225,11 +232,13 @@ def search(
 def _searched(cell: Cell, observers: Iterable[Observer], folder: Path | None, keep: Kept | None) -> Result:
     """Run the cell, or go on with it, or take its record from the folder."""
     if folder is None:
+        require_libraries(cell.name, cell.searcher)
         return Result(cell, run_cell(cell, observers=observers, keep=keep))
     make_folder(folder)
     path, journal_path = folder / RECORD, folder / JOURNAL
     record = _stored(cell, path)
     if record is None:
+        require_libraries(cell.name, cell.searcher)
         with open_journal(cell, journal_path) as journal:
             record = run_cell(cell, journal, observers, keep=keep)
             if len(record) < cell.budget:

@@ -13,7 +13,14 @@ import numpy as np
 from dse.search.abilities import abilities_of, current_settings
 from dse.support.arrays import IntArray
 from dse.support.errors import NEAR, InputError, format_exception, shorten, unknown
-from dse.support.plugins import entry_named, installed, load_entry, names_of, origins
+from dse.support.plugins import (
+    entry_named,
+    installed,
+    load_entry,
+    names_of,
+    origins,
+    require_installed,
+)
 from dse.support.schema import typed
 
 if TYPE_CHECKING:
@@ -179,6 +186,12 @@ def parse_settings(texts: Iterable[str]) -> dict[str, Any]:
             raise InputError(f"--set gives {key!r} twice")
         settings[key] = _toml_value(value)
     return settings
+
+
+def require_libraries(name: str, searcher: Searcher) -> None:
+    """InputError that says what to install, if a library that the searcher `name` declares is missing."""
+    entries = installed(GROUP).select(name=name)
+    require_installed(abilities_of(searcher).libraries, f"searcher {name!r}", entries)
 
 
 def searcher_origin(name: str) -> dict[str, str]:

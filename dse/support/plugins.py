@@ -7,7 +7,14 @@ import sys
 from collections.abc import Iterable
 from contextlib import redirect_stdout, suppress
 from functools import lru_cache
-from importlib.metadata import Distribution, EntryPoint, EntryPoints, entry_points
+from importlib.metadata import (
+    Distribution,
+    EntryPoint,
+    EntryPoints,
+    PackageNotFoundError,
+    entry_points,
+    version,
+)
 from typing import Any
 
 from dse.support.errors import InputError, exception_text, unknown
@@ -69,6 +76,42 @@ def distribution(entry: EntryPoint) -> str:
 def _name_and_version(package: Distribution) -> tuple[str, str]:
     # Both are read from the package's metadata, which takes milliseconds, and every problem loads its model.
     return package.name, package.version
+
+
+def require_installed(libraries: Iterable[str], what: str, entries: Iterable[EntryPoint]) -> None:
+    """InputError that says what to install, if some of these distributions are missing.
+
+    `what` needs them; an extra that brings them is looked for in the packages that offer the `entries`.
+    """
+    missing = [library for library in libraries if not _is_installed(library)]
+    if not missing:
+        return
+    packages = [entry.dist for entry in entries if entry.dist]
+    extras = [f"'{package.name}[{extra}]'" for package in packages for extra in _extras(package, missing)]
+    wanted = extras[0] if extras else " ".join(missing)
+    are = "is" if len(missing) == 1 else "are"
+    raise InputError(f"{what} needs {', '.join(missing)}, which {are} not installed; pip install {wanted}")
+
+
+def _is_installed(library: str) -> bool:
+    try:
+        return bool(version(library))
+    except PackageNotFoundError:
+        return False
+
+
+def _extras(package: Distribution, libraries: Iterable[str]) -> list[str]:
+    """The extras of a package that bring all these libraries, those that bring least else first."""
+    from packaging.requirements import Requirement
+    from packaging.utils import canonicalize_name
+
+    asked = [one for one in map(Requirement, package.requires or ()) if one.marker]
+    found = {}
+    for extra in package.metadata.get_all("Provides-Extra") or ():
+        brought = {canonicalize_name(one.name) for one in asked if one.marker.evaluate({"extra": extra})}  # type: ignore[union-attr]
+        if brought.issuperset(map(canonicalize_name, libraries)):
+            found[extra] = len(brought)
+    return sorted(found, key=found.__getitem__)
 
 
 def origins(name: str, entries: Iterable[EntryPoint]) -> dict[str, str]:
