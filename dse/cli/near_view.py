@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dse.core.problem import AnyProblem
 
 SHOWN = 20
-HEADS = ("", "loss", "above", "cycles", "energy", "outer tiles / cluster / inner tiles, |parallel|")
+HEADS = ("", "loss", "above", "cycles", "energy")
 
 
 def show_near(console: Console, problem: AnyProblem, listed: Listed, unit: str) -> None:
@@ -34,19 +34,21 @@ def show_near(console: Console, problem: AnyProblem, listed: Listed, unit: str) 
         )
         for place, one in enumerate(listed.mappings[:SHOWN], 1)
     ]
-    output.print_table(console, _claim(listed, unit), HEADS, rows, figures=HEADS[1:5])
+    output.print_table(
+        console, _claim(listed, unit, lister.among), (*HEADS, lister.line), rows, figures=HEADS[1:]
+    )
     if len(listed) > SHOWN:
         console.print(f"and {len(listed) - SHOWN:,} more: --json or --out has them")
 
 
-def _claim(listed: Listed, unit: str) -> str:
+def _claim(listed: Listed, unit: str, among: str) -> str:
     """What the list is, in a sentence."""
     share, count = listed.wanted.share, len(listed)
     kind = "best mappings" if share is None else f"mappings within {share * 100:g}% of the optimum"
     if listed.wanted.most == count and share is not None:
         kind = f"best {kind}"
     if listed.complete:
-        return f"{count:,} {kind}, each nest of loops once: that there are no others is proven"
+        return f"{count:,} {kind}, each nest of loops once{among}: that there are no others is proven"
     if count >= MOST:
         return f"more than {MOST:,} {kind}: ask for a smaller share, or for --best N"
     left = f", and no other is below {quantity(listed.bound, unit, DIGITS)}"

@@ -68,6 +68,14 @@ class Warmer(Prover, Protocol):
 class Lister(Prover, Protocol):
     """What lists the mappings near an optimum too; not every domain's prover does."""
 
+    @property
+    def line(self) -> str:
+        """What `in_a_line` shows, in words."""
+
+    @property
+    def among(self) -> str:
+        """Of which nests there are lists, in words after a comma; empty where these are all."""
+
     def refuse_list(self) -> None:
         """InputError unless mappings near the optimum of the problem can be listed."""
 

@@ -20,7 +20,7 @@ def lister_for(problem: AnyProblem) -> Lister:
     if not hasattr(prover, "refuse_list"):
         raise InputError(
             f"mappings near the optimum are not listed under cost model {problem.model.name!r}; they are "
-            "under 'loopnest' and 'maestro'"
+            "under 'loopnest', 'maestro' and 'timeloop'"
         )
     found = cast("Lister", prover)
     found.refuse_list()

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from os import cpu_count
 from typing import Any
 
+import numpy as np
+
 from dse.core.certificate import (
     BOUNDED,
     INFEASIBLE,
@@ -17,9 +19,12 @@ from dse.core.certificate import (
     priced,
 )
 from dse.core.clock import Clock
+from dse.core.evaluations import Evaluations
+from dse.core.objective import objective_named
 from dse.core.problem import AnyProblem
 from dse.proof.contract import Boxes
 from dse.proof.engine import Search
+from dse.support.arrays import FloatArray
 
 
 def prove(
@@ -65,6 +70,13 @@ def prove(
         earlier_seconds=known.all_seconds if known else 0.0,
         unsettled=search.pack(),
     )
+
+
+def tie_breaks(problem: AnyProblem, costs: Evaluations) -> FloatArray:
+    """What decides between mappings of one loss (n,): see `Incumbent.tie_break`."""
+    alone = objective_named(problem.objective).of_energy_alone
+    found: FloatArray = costs.cycles.astype(np.float64) if alone else costs.energy_nj
+    return found
 
 
 def counts_of(search: Search, mappings: int, before: Counts | None) -> Counts:

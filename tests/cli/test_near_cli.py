@@ -28,9 +28,31 @@ def test_mappings_near_the_optimum_are_a_table_and_plain_data(dse: Dse, tmp_path
     assert few["within"]["mappings"][0]["mapping"] == few["best"]["mapping"]
 
 
+def test_of_machines_of_levels_the_table_says_which_orders_it_is_over(dse: Dse) -> None:
+    asked = (
+        "certify",
+        "--layer",
+        "resnet18:6",
+        "--accelerator",
+        "gemmini",
+        "--cost-model",
+        "timeloop",
+        "--fresh",
+    )
+    shown = dse(*asked, "--objective", "edp", "--best", "3")
+    assert shown.code == 0
+    said = "3 best mappings, each nest of loops once, in orders that no other is better than: that there are"
+    assert said in shown.out
+    assert "tensors and loops of each level" in shown.out
+
+
 @pytest.mark.parametrize(
     ("more", "message"),
     [
+        (
+            ("--best", "3", "--cost-model", "timeloop", "--accelerator", "gemmini", "--tiles", "any"),
+            "are listed over perfect factors only: say --tiles factors",
+        ),
         (("--within", "much"), "--within must be a share of at least 0, as 5% or 0.05, got 'much'"),
         (("--best", "0"), "best must be at least 1, got 0"),
         (("--best", "3", "--objective", "latency,energy"), "--within and --best are of one layer and one"),

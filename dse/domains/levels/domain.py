@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from math import prod
 from typing import Any, ClassVar
 
-from dse.core.certificate import Certificate
+from dse.core.certificate import Certificate, Incumbent
 from dse.core.clock import Clock
 from dse.core.cost_model import Timed
 from dse.core.cost_models import cost_model, cost_model_class, cost_models
 from dse.core.layer import Layer
+from dse.core.listed import Listed, Wanted
 from dse.core.objective import refuse_several
 from dse.core.proofs import others_of, proof_module
 from dse.domains.levels.architecture import machine_as_written
 from dse.domains.levels.cost_model import LevelsCostModel
 from dse.domains.levels.figures import LevelsFigures
 from dse.domains.levels.machine import UNEVEN, Machine
+from dse.domains.levels.mapping import HierarchyMapping
+from dse.domains.levels.nests import nest_of
 from dse.domains.levels.problem import MachineProblem
-from dse.domains.levels.space.constraints import INNERMOST, ORDERS
+from dse.domains.levels.space.constraints import ALL, INNERMOST, ORDERS, UNDOMINATED
 from dse.domains.levels.space.opened import read_opened, with_levels
 from dse.support.arrays import IntArray
 from dse.support.case_lines import case_lines
@@ -141,13 +144,23 @@ class Levels:
         return found if more and stacks <= MOST_STACKS else problem
 
 
+AMONG = {
+    ALL: "",
+    UNDOMINATED: ", in orders that no other is better than",
+    INNERMOST: ", in one order for each innermost loop",
+}
+"""Which orders of loops lists are over."""
+
+
 class MachineProver:
     """A Warmer: of a proof module with `GROUP`, `refuse(problem)` and `solve(problem, clock, known)`.
 
-    A module with kernels has `warm_early()` besides.
+    A module with kernels has `warm_early()` besides; one that lists mappings near the optimum, a Lister, has
+    `refuse_list(problem)` and `list_best(problem, best, wanted, clock)`.
     """
 
     floor_only = False
+    line = "tensors and loops of each level, X for spatial ones"
 
     def __init__(self, problem: MachineProblem) -> None:
         self._problem, self._module = problem, proof_module(problem.model)
@@ -166,6 +179,32 @@ class MachineProver:
     def solve(self, clock: Clock, known: Certificate | None) -> Certificate:
         found: Certificate = self._module.solve(self._problem, clock, known)
         return found
+
+    @property
+    def among(self) -> str:
+        """See Lister."""
+        return AMONG[self._problem.space.constraints.orders]
+
+    def refuse_list(self) -> None:
+        """See Lister."""
+        if not hasattr(self._module, "refuse_list"):
+            raise InputError(
+                f"under cost model {self._problem.model.name!r} proofs list no mappings near the optimum"
+            )
+        self._module.refuse_list(self._problem)
+
+    def list_best(self, best: Incumbent, wanted: Wanted, clock: Clock) -> Listed:
+        """See Lister."""
+        found: Listed = self._module.list_best(self._problem, best, wanted, clock)
+        return found
+
+    def nest_of(self, mapping: HierarchyMapping) -> Hashable:
+        """See Lister."""
+        return nest_of(self._problem.accelerator, mapping)
+
+    def in_a_line(self, mapping: HierarchyMapping) -> str:
+        """See Lister."""
+        return mapping.text()
 
 
 def _machines(model: str) -> Mapping[str, str]:

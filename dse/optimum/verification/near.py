@@ -47,7 +47,7 @@ def _none_left_out(problem: AnyProblem, listed: Listed, seed: int) -> Check:
     chosen = np.unique(np.linspace(0, len(listed) - 1, AROUND).astype(int))
     around = [np.array(listed[place].genes) for place in chosen.tolist()]
     blocks = [block.neighbours(genes) for genes in around for block in problem.space.blocks]
-    points = np.concatenate([problem.space.sample(rng, DRAWN), *blocks])
+    points = np.unique(np.concatenate([problem.space.sample(rng, DRAWN), *blocks]), axis=0)
     losses = problem.price(points).loss
     nest_of = lister_for(problem).nest_of
     known = {nest_of(one.mapping) for one in listed}

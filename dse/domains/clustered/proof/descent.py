@@ -9,10 +9,9 @@ import numpy as np
 
 from dse.core.certificate import Incumbent, priced
 from dse.core.clock import Clock
-from dse.core.evaluations import Evaluations
-from dse.core.objective import objective_named
 from dse.domains.clustered.problem import Problem
-from dse.support.arrays import FloatArray, IntArray
+from dse.proof.proving import tie_breaks
+from dse.support.arrays import IntArray
 from dse.support.errors import InputError
 
 DRAWN, STARTS, STEPS_DOWN = 20_000, 8, 200
@@ -55,13 +54,6 @@ def descend(problem: Problem, floor: float, clock: Clock, drawn: int = DRAWN) ->
             if not len(near):
                 break
     return best
-
-
-def tie_breaks(problem: Problem, costs: Evaluations) -> FloatArray:
-    """What decides between mappings of one loss (n,): see `Incumbent.tie_break`."""
-    alone = objective_named(problem.objective).of_energy_alone
-    found: FloatArray = costs.cycles.astype(np.float64) if alone else costs.energy_nj
-    return found
 
 
 def with_factors(problem: Problem) -> Problem | None:

@@ -18,6 +18,9 @@ from dse.domains.clustered.space.genes import MAPPED_DIMS
 class ClusteredProver:
     """See `dse.core.proofs.Prover`; a cost model brings a `Certifier`."""
 
+    line = "outer tiles / cluster / inner tiles, |parallel|"
+    among = ""
+
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
 

@@ -45,7 +45,6 @@ from dse.domains.clustered.proof.choices import (
     parallel_dims,
     tile_chains,
 )
-from dse.domains.clustered.proof.descent import tie_breaks
 from dse.domains.clustered.proof.nests import nest_keys
 from dse.models.loopnest.bound.dividing import SMALL, SMALL_PERFECT, Cuts, divided
 from dse.models.loopnest.bound.figures import INTERVALS
@@ -63,6 +62,7 @@ from dse.models.loopnest.params import machine_params
 from dse.models.loopnest.totals import accesses_pj
 from dse.proof.contract import Bounded, Children, Found, Rounds
 from dse.proof.kept import pack_boxes, unpack_boxes
+from dse.proof.proving import tie_breaks
 from dse.support.arrays import FloatArray, IntArray, RecordArray
 from dse.support.jit import load_kernels
 from dse.support.numerics.losses import PLACE, loss_value

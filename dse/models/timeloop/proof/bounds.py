@@ -5,14 +5,18 @@ from __future__ import annotations
 from math import prod
 
 from dse.core.objective import objective_named
+from dse.domains.levels.nests import MOST_STORAGES
 from dse.domains.levels.problem import MachineProblem
 from dse.domains.levels.space.chains import FACTORS, TEMPORAL
+from dse.models.timeloop.proof.components import sharing
 from dse.support.errors import InputError
 
 GROUP = "loop orders with factors"
 MAX_BYPASSES, MAX_ORDERS, MAX_CHAINS = 256, 10_000, 200_000
 MAX_CUTS = 900_000
 """Of chains of any tiles, which have few others beside them: so many take two gigabytes."""
+MAX_LISTED = 1_000_000
+"""Of chains of dims that share a window, where every nest is listed: so many take two gigabytes."""
 MAX_POWERS = 8
 """Of larger ones the losses, in pJ and cycles, could leave the range of floats."""
 
@@ -30,6 +34,37 @@ def refuse(problem: MachineProblem) -> None:
     if problem.accelerator.even and problem.tiles == FACTORS:
         _refuse_uneven(problem)
         return
+    _refuse_many(problem)
+
+
+def refuse_list(problem: MachineProblem) -> None:
+    """InputError unless all mappings near the problem's optimum can be listed."""
+    refuse(problem)
+    if problem.tiles != FACTORS:
+        raise InputError(
+            "under cost model 'timeloop' mappings near the optimum are listed over perfect factors only: say "
+            "--tiles factors"
+        )
+    storages = len(problem.accelerator.levels) * len(problem.space.layout.tensors)
+    if storages > MOST_STORAGES:
+        raise InputError(
+            f"mappings near the optimum are listed on machines with at most {MOST_STORAGES} storages, each a "
+            f"level and a tensor; {problem.accelerator.name} has {storages}"
+        )
+    # Of uneven nests a proof goes through fewer, each arrangement with loops of its own.
+    _refuse_many(problem)
+    for dims in sharing(problem.space.workload):
+        count = prod(problem.space.chains[dim].count for dim in dims)
+        if count > MAX_LISTED:
+            names = " and ".join(problem.space.workload.names[dim] for dim in dims)
+            raise InputError(
+                f"{count:,} ways to factor {names} are too many to list mappings of; at most {MAX_LISTED:,}: "
+                "say in the machine which dims a level loops over, or --nests even"
+            )
+
+
+def _refuse_many(problem: MachineProblem) -> None:
+    """InputError where there are too many orders, choices of what levels keep, or factors of one dim."""
     levels = problem.space.levels
     orders = prod(level.plain for level in levels)
     if orders > MAX_ORDERS:

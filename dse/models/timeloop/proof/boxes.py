@@ -19,6 +19,7 @@ import numpy as np
 
 from dse.core.objective import objective_named
 from dse.domains.levels.layout import RowArray
+from dse.domains.levels.nests import nest_keys
 from dse.domains.levels.problem import MachineProblem
 from dse.models.timeloop.proof.bounds import GROUP
 from dse.models.timeloop.proof.branches import branches_of
@@ -28,7 +29,7 @@ from dse.models.timeloop.proof.nodes import Node, WholeChains, every_chain
 from dse.models.timeloop.proof.room import SLACK
 from dse.models.timeloop.proof.terms import unit_of_loss
 from dse.proof.contract import Bounded, Children, Found, Rounds, boxes_of
-from dse.support.arrays import AnyArray, FloatArray
+from dse.support.arrays import AnyArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
     from dse.domains.levels.mapping import HierarchyMapping
@@ -40,6 +41,8 @@ ALIKE = 0.005
 PRICED_AT_ONCE = 256
 MAX_WHOLE = 8192
 """Mappings up to which a space is priced whole: to bound parts of it takes longer."""
+ROWS_AT_ONCE = 100_000
+"""Rows that are priced at once where chains are written in every order."""
 MAX_TIED = 200_000
 """Mappings equal to the best but for rounding, up to which each is priced: beyond, one of them is enough."""
 WHOLE = 1e-6
@@ -47,18 +50,21 @@ WHOLE = 1e-6
 
 
 class LevelBoxes:
-    """The boxes of a problem: see `dse.proof.contract`. Within, bounds are logarithms, in cycles and pJ."""
+    """The boxes of a problem: see `dse.proof.contract`. Within, bounds are logarithms, in cycles and pJ.
+
+    With `every`, no nest gives way to one that is as good or better: for lists of all that are good.
+    """
 
     kind = GROUP
 
-    def __init__(self, problem: MachineProblem, *, may_be_small: bool = True) -> None:
-        self._problem = problem
+    def __init__(self, problem: MachineProblem, *, may_be_small: bool = True, every: bool = False) -> None:
+        self._problem, self._every = problem, every
         objective, self._hertz = objective_named(problem.objective), float(problem.criteria.hertz)
         self._unit = unit_of_loss(objective, self._hertz)
         self._of_latency = objective.exponents == {"latency": 1}
         self.rounds = Rounds(least=8, most=8, share=1, alike=ALIKE if self._of_latency else 0.0)
         self.is_small = may_be_small and problem.space.mappings <= MAX_WHOLE and not problem.accelerator.even
-        self._branches = branches_of(problem)
+        self._branches = branches_of(problem, every=every)
         self._tied = self._tied_before = 0
         self._counting = Lock()
 
@@ -112,6 +118,10 @@ class LevelBoxes:
                 found += self._price(known, self._whole(known, target), to_beat)
         return _found(found)
 
+    def keys(self, designs: Sequence[RowArray]) -> IntArray:
+        """See Boxes: of rows that are the same nest."""
+        return nest_keys(self._problem.accelerator, self._problem.space.layout, np.array(designs))
+
     def pack(self, boxes: AnyArray, bounds: FloatArray) -> bytes:
         """See Boxes."""
         return pack(boxes, bounds)
@@ -127,11 +137,12 @@ class LevelBoxes:
         if best == math.inf:
             return math.inf
         if self._of_latency:
-            best = math.ceil(best - WHOLE) - 1
+            # What is as fast as the limit of a list, but for rounding, is on it, or is left out by its loss.
+            best = math.floor(best + WHOLE) if self._every else math.ceil(best - WHOLE) - 1
             return math.log(best + WHOLE) if best >= 0 else -math.inf
         if best <= 0:
             return -math.inf
-        return math.log(best) + (SLACK if self._tied_before <= MAX_TIED else -SLACK)
+        return math.log(best) + (SLACK if self._every or self._tied_before <= MAX_TIED else -SLACK)
 
     def _loss(self, bound: float) -> float:
         """The loss that a mapping has at least where that is the logarithm of it: cycles are whole."""
@@ -156,8 +167,10 @@ class LevelBoxes:
 
     def _price(self, node: Node, found: WholeChains, to_beat: float) -> list[tuple[float, RowArray]]:
         """Whole chains in the orders of a node's pattern, the likeliest first: each mapping that is better
-        than those before it, with its loss.
+        than those before it, with its loss; where `every` one is asked for, each below `to_beat`.
         """
+        if self._every:
+            return self._price_every(node, found, to_beat)
         ranked, better, target = np.argsort(found.losses, kind="stable"), [], self._target(to_beat)
         for start in range(0, len(ranked), PRICED_AT_ONCE):
             chosen = ranked[start : start + PRICED_AT_ONCE]
@@ -176,6 +189,20 @@ class LevelBoxes:
                 target = self._target(to_beat)
                 better.append((to_beat, rows[best].copy()))
         return better
+
+    def _price_every(self, node: Node, found: WholeChains, to_beat: float) -> list[tuple[float, RowArray]]:
+        """Whole chains in every order of a node's pattern: the mappings below `to_beat`."""
+        near, target = [], self._target(to_beat)
+        chains, at, count = found.chains[found.losses - SLACK < target], 0, 16
+        while at < len(chains):
+            branch, chosen = self._branches[node.branch], chains[at : at + count]
+            rows = branch.rows.write(node.pattern, branch.keep, chosen)
+            at, count = at + count, max(1, min(PRICED_AT_ONCE, ROWS_AT_ONCE * count // max(len(rows), 1)))
+            if len(rows):
+                losses = self._problem.price_rows(rows).loss
+                here = np.flatnonzero(losses < to_beat)
+                near += list(zip(losses[here].tolist(), rows[here], strict=True))
+        return near
 
 
 def _found(better: Sequence[tuple[float, RowArray]]) -> Found:

@@ -47,19 +47,21 @@ class Branches(Protocol):
         """The branches of such a node, each without the chains that are counted when it is bounded."""
 
 
-def branches_of(problem: MachineProblem) -> Branches:
-    """The branches of a problem; none if too few MACs can be at work."""
-    divided = problem.tiles == FACTORS
-    return UnevenBranches(problem) if problem.accelerator.even and divided else OpenBranches(problem)
+def branches_of(problem: MachineProblem, *, every: bool = False) -> Branches:
+    """The branches of a problem; none if too few MACs can be at work. With `every`, they hold every nest;
+    without, of uneven ones those that can be the best.
+    """
+    divided = problem.tiles == FACTORS and not every
+    return UnevenBranches(problem) if problem.accelerator.even and divided else OpenBranches(problem, every)
 
 
 class OpenBranches:
     """One for each choice of what levels keep, and where, with the same components: all loops are open."""
 
-    def __init__(self, problem: MachineProblem) -> None:
-        every = components_of(problem)
+    def __init__(self, problem: MachineProblem, every: bool = False) -> None:
+        found = components_of(problem)
         # A dim of size 1 has no loops: without others it stands for all.
-        looped = [one for one in every if (one.temporal * one.spatial).max() > 1] or every[:1]
+        looped = [one for one in found if (one.temporal * one.spatial).max() > 1] or found[:1]
         busy = _busy(problem, looped)
         if busy is None:
             self._branches: list[Branch] = []
@@ -69,7 +71,7 @@ class OpenBranches:
         if problem.accelerator.even:
             keeps = list(Arrangements(problem, orders).keeps())
             orders = replace(orders, looped=_looped(problem, keeps))
-        rows = Rows(problem, counts, orders)
+        rows = Rows(problem, counts, orders, every)
         self._branches = [
             Branch(problem, number, busy, counts, orders, keep, rows) for number, keep in enumerate(keeps)
         ]

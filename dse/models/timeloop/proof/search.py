@@ -9,15 +9,17 @@ import numpy as np
 
 from dse.core.certificate import Certificate, Incumbent, priced
 from dse.core.clock import Clock
+from dse.core.listed import Listed, Wanted
 from dse.domains.levels.machine import EVEN
 from dse.domains.levels.problem import MachineProblem
 from dse.domains.levels.space.chains import FACTORS
 from dse.models.timeloop.proof import warming
-from dse.models.timeloop.proof.bounds import GROUP, refuse
+from dse.models.timeloop.proof.bounds import GROUP, refuse, refuse_list
 from dse.models.timeloop.proof.boxes import LevelBoxes
+from dse.proof.near import Rows, list_near
 from dse.proof.proving import prove
 
-__all__ = ["GROUP", "refuse", "solve", "warm", "warm_early"]
+__all__ = ["GROUP", "list_best", "refuse", "refuse_list", "solve", "warm", "warm_early"]
 
 FIRST_POINTS, STEPS_DOWN, STARTS = 4096, 200, 4
 
@@ -49,6 +51,18 @@ def _prove(
         clock,
         None if first else known,
     )
+
+
+def list_best(problem: MachineProblem, best: Incumbent, wanted: Wanted, clock: Clock) -> Listed:
+    """The mappings that are `wanted` near the proven optimum `best`, which comes first."""
+    refuse_list(problem)
+    boxes, space = LevelBoxes(problem, every=True), problem.space
+    if not boxes.is_small:
+        warm()
+    kind = Rows(
+        lambda mapping: problem.rows_of([mapping])[0], space.layout.decode, problem.price_rows, boxes.keys
+    )
+    return list_near(problem, boxes, kind, best, wanted, clock)
 
 
 def good_mapping(problem: MachineProblem, clock: Clock, first: Incumbent | None = None) -> Incumbent | None:

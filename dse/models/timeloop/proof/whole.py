@@ -57,9 +57,14 @@ def _level_orders(names: tuple[Order, ...], dims: tuple[str, ...]) -> LevelOrder
 
 
 class Rows:
-    """Chains of a problem's components as rows of its layout."""
+    """Chains of a problem's components as rows of its layout: in orders of which one is the best, or in
+    `every` one of the space.
+    """
 
-    def __init__(self, problem: MachineProblem, counts: Sequence[Counts], orders: Orders) -> None:
+    def __init__(
+        self, problem: MachineProblem, counts: Sequence[Counts], orders: Orders, every: bool = False
+    ) -> None:
+        self._every = every
         self._layout, self._counts, self._mirror = problem.space.layout, counts, orders
         self._components = [one.component for one in counts]
         self._choices = [level.orders for level in problem.space.levels]
@@ -81,8 +86,10 @@ class Rows:
             rows[:, :, looped] = component.temporal[picked].swapaxes(1, 2)
             rows[:, :, [dims + dim for dim in looped]] = component.spatial[picked].swapaxes(1, 2)
         rows[:, :, 3 * dims :] = keep
-        tiles, meet = self._tiles(chains), np.zeros(len(chains), dtype=np.bool_)
-        if any(plain < len(one) for plain, one in zip(self._plain, self._choices, strict=True)):
+        tiles, meet = self._tiles(chains), np.full(len(chains), self._every)
+        if not self._every and any(
+            plain < len(one) for plain, one in zip(self._plain, self._choices, strict=True)
+        ):
             for counts, picked in zip(self._counts, chains.T, strict=True):
                 meet |= counts.may_meet(picked)
         found = [self._ordered(rows, tiles, meet, pattern)]
