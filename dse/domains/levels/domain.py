@@ -183,7 +183,8 @@ class MachineProver:
     @property
     def among(self) -> str:
         """See Lister."""
-        return AMONG[self._problem.space.constraints.orders]
+        nests = self._problem.accelerator.nests
+        return f", of {nests} nests{AMONG[self._problem.space.constraints.orders]}"
 
     def refuse_list(self) -> None:
         """See Lister."""
