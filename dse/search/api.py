@@ -17,6 +17,7 @@ from dse.core.problem import AnyProblem, is_problem
 from dse.core.reasons import Reason
 from dse.search.abilities import abilities_of
 from dse.search.callbacks import Callback
+from dse.search.counters import write_counters
 from dse.search.evaluator import Observer, Progress, SearchEnded
 from dse.search.fronts import entries, front_of
 from dse.search.keeping import Held, Kept
@@ -244,6 +245,7 @@ def _searched(cell: Cell, observers: Iterable[Observer], folder: Path | None, ke
             if len(record) < cell.budget:
                 return Result(cell, record)
             write_parquet(record, path, {"identity": cell.identity})
+            write_counters(cell.problem, record, folder)
             journal.discard()
     elif keep is not None:
         # The policy is learned again from what is known: nothing is priced.

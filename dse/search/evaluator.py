@@ -151,6 +151,16 @@ class Evaluator:
         genes, evaluations = self.__record.genes(0, self.__known), self.__record.evaluations(0, self.__known)
         return Known(genes, replace(evaluations, criteria=self.__problem.criteria.of_points(genes)))
 
+    def counters(self, genes: IntArray) -> list[dict[str, float]]:
+        """What the cost model has counted itself of points (n, genes): a table each, empty but of samples."""
+        problem: Any = self.__problem
+        if not hasattr(problem, "counters"):
+            return [{} for _ in genes]
+        sampled = {point.tobytes() for point in self.__record.genes()}
+        known = [point.tobytes() in sampled for point in genes.astype(np.int64)]
+        said = problem.counters(genes)
+        return [each if mine else {} for each, mine in zip(said, known, strict=True)]
+
     def evaluate_start(self, genes: ArrayLike) -> None:
         """Make points (n, genes) the first samples, charged like any, and so known to the searcher."""
         if len(self.__record):

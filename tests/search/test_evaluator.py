@@ -175,7 +175,7 @@ def test_a_searcher_sees_the_space_the_objective_and_the_budget_and_cannot_set_t
         PROBLEM.space, "edp", 20, 15,
     )  # fmt: skip
     assert {name for name in dir(evaluate) if not name.startswith("_")} == {
-        "budget", "cost_model", "evaluate_start", "known", "objective", "remaining", "space",
+        "budget", "cost_model", "counters", "evaluate_start", "known", "objective", "remaining", "space",
     }  # fmt: skip
     for name in ("space", "objective", "budget", "remaining", "record", "anything"):
         with pytest.raises(AttributeError):

@@ -123,6 +123,7 @@ def _of_folder(kind: Any, folder: Path, model: str) -> tuple[Any, Any]:
 
     from dse.core.domains import problem_from_identity
     from dse.search.api import RECORD
+    from dse.search.counters import read_counters
     from dse.search.record import read_parquet
     from dse.support.errors import InputError
 
@@ -133,8 +134,14 @@ def _of_folder(kind: Any, folder: Path, model: str) -> tuple[Any, Any]:
     evaluations = record.evaluations()
     good = np.flatnonzero((evaluations.reason == 0) & (evaluations.cycles > 0))
     designs = problem.space.decode(record.genes()[good])
+    counters = read_counters(folder, len(evaluations.cycles))
     measured = kind.Measured.of(
-        folder.name, problem.layer, designs, evaluations.cycles[good], evaluations.energy_nj[good]
+        folder.name,
+        problem.layer,
+        designs,
+        evaluations.cycles[good],
+        evaluations.energy_nj[good],
+        [counters[place] for place in good],
     )
     return measured, problem.accelerator
 

@@ -160,6 +160,15 @@ class CostModel(AnyCostModel):
         """
         return {}
 
+    def counters(
+        self, layer: Layer, accelerator: Accelerator, mappings: MappingBatch
+    ) -> list[dict[str, float]]:
+        """What it has counted itself of n mappings that it has priced: a table each, empty of others.
+
+        Only what judges says such things: words moved, misses, cycles of waiting, under its own names.
+        """
+        return [{} for _ in range(len(mappings))]
+
     def detail(self, layer: Layer, accelerator: Accelerator, mapping: Mapping) -> Detail | None:
         """What the figures of one mapping are made of; None if it is not valid, or nothing is known.
 

@@ -97,6 +97,15 @@ class PricedProblem(SharedMembers):
             return None
         return self.model.free(self.priced_layer, self.accelerator, self.space.decode(genes))
 
+    def counters(self, genes: IntArray) -> list[dict[str, float]]:
+        """What the cost model has counted itself of points (n, genes) that were priced: a table each.
+
+        They are empty of others, and where genes say what the hardware is.
+        """
+        if self.parts.hardware:
+            return [{} for _ in genes]
+        return self.model.counters(self.priced_layer, self.accelerator, self.space.decode(genes))
+
     def evaluate(self, mappings: Mapping | MappingBatch) -> Evaluations:
         """What a mapping, or each of a batch, costs, whether or not it is in the space.
 

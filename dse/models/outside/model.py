@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
+from collections.abc import Mapping as Table
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,9 +18,13 @@ from dse.core.reasons import Reason
 from dse.domains.clustered.accelerator import Accelerator, figure_column
 from dse.domains.clustered.cost_model import CostModel, PriceRows, PriceSome, on_each_machine
 from dse.domains.clustered.mapping import Mapping, MappingBatch
-from dse.models.outside.answers import NOTES, Answer, Refusal
-from dse.models.outside.memory import Memory
+from dse.models.outside.answers import COUNTERS, NOTES, Answer, Refusal
+from dse.models.outside.memory import MAX, Memory
 from dse.support.arrays import BoolArray, IntArray
+from dse.support.hashing import digest
+
+Told = dict[bytes, dict[str, float]]
+"""Counters of mappings, by their rows."""
 
 RULES = "rules 3"
 """Part of the version of what users write: since 2 they may say fewer cycles than MACs take, and since 3 need
@@ -74,6 +81,7 @@ class OutsideModel(CostModel):
         from dse.models.loopnest import LoopNest
 
         ours, memory = LoopNest().prepared(layer, accelerator), self._memory(layer, accelerator)
+        told = self._told[self._identity(layer, accelerator)]
 
         def price(rows: IntArray) -> CostBatch:
             costs = ours(rows)
@@ -89,9 +97,32 @@ class OutsideModel(CostModel):
                 self.watch(answer)
                 known[new_keys[place]] = answer
                 memory.keep(new_keys[place], answer)
+            self._note(told, known)
             return _costs(costs, asked, [known[key] for key in keys])
 
         return price
+
+    def counters(
+        self, layer: Layer, accelerator: Accelerator, mappings: MappingBatch
+    ) -> list[dict[str, float]]:
+        """See CostModel: of mappings that this process has priced, or that the cache file has."""
+        told = self._told[self._identity(layer, accelerator)]
+        keys = [row.tobytes() for row in mappings.rows]
+        missing = [key for key in keys if key not in told]
+        if self.cache and missing:
+            self._note(told, self._memory(layer, accelerator).recall(missing))
+        return [dict(told.get(key, {})) for key in keys]
+
+    @cached_property
+    def _told(self) -> defaultdict[str, Told]:
+        """Counters by layer and accelerator, and by mapping. They answer no question for figures."""
+        return defaultdict(dict)
+
+    @staticmethod
+    def _note(told: Told, known: Table[bytes, Answer]) -> None:
+        for key, answer in known.items():
+            if not isinstance(answer, Refusal) and COUNTERS in answer and len(told) < MAX:
+                told[key] = answer[COUNTERS]
 
     @property
     def frees_misfits(self) -> bool:  # type: ignore[override]
@@ -139,6 +170,10 @@ class OutsideModel(CostModel):
             "accelerator": accelerator.figures,
         }
         return Memory(identity, self.cache)
+
+    @staticmethod
+    def _identity(layer: Layer, accelerator: Accelerator) -> str:
+        return digest({"layer": layer.to_dict(), "accelerator": accelerator.figures})
 
 
 def _without_misfits(
