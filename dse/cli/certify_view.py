@@ -219,10 +219,12 @@ def _of_nests(certificate: Certificate, problem: AnyProblem, unit: str) -> str:
         return f"no even nest is below {bound}: that is proven too ({seconds} s)"
     if proof.status == "optimal":
         return f"no uneven nest is better: that is proven too ({seconds} s)"
-    return (
-        f"of uneven nests none is below {bound}: whether one is better is not settled ({seconds} s; "
-        "--nests uneven takes more)"
+    none = (
+        f"of uneven nests none is below {bound}: whether"
+        if proof.lower_bound > 0
+        else "whether among uneven nests"
     )
+    return f"{none} one is better is not settled ({seconds} s; --nests uneven takes more)"
 
 
 def _proof(certificate: Certificate, problem: AnyProblem) -> str:

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from experiments import read_rows
-from experiments.uneven import regression, tiles
+from experiments.uneven import default, regression, tiles
 from experiments.uneven.regression import FOLDER
 
 PUBLISHED = json.loads((FOLDER / "regression.json").read_text())
@@ -30,6 +30,18 @@ def test_the_page_of_any_tiles_is_made_from_its_rows_and_none_loses_by_them() ->
     assert {row["status"] for row in rows} <= {"optimal", "bounded", tiles.FOUND}
     assert all(float(row["any"]) <= float(row["factors"]) * (1 + 1e-9) for row in rows)
     assert tiles.table() in (FOLDER / "tiles.md").read_text()
+
+
+def test_the_page_of_both_nests_is_made_from_its_rows_and_its_quick_proofs_are_had_again() -> None:
+    rows = read_rows(FOLDER / "default.csv")
+    assert default.table() in (FOLDER / "default.md").read_text()
+    assert len(rows) == 2 * len(default.PAIRS) * len(default.OBJECTIVES)
+    for row in rows:
+        if (row["machine"], row["objective"]) == ("phone.toml", "edp"):
+            found = default.proven(*(row[name] for name in default.HEAD[:4]))
+            assert found.status == row["status"]
+            assert found.best
+            assert found.best.loss == pytest.approx(float(row["loss"]))
 
 
 @pytest.mark.parametrize("nests", ["even", "uneven"])

@@ -13,7 +13,6 @@ from dse.domains.levels.machine import Machine
 from dse.domains.levels.mapping import HierarchyMapping
 from dse.domains.levels.tiles import boxes_of
 from dse.domains.levels.workload import DIM_NAMES, Workload
-from dse.support.errors import InputError
 
 
 def machine_nest(layer: Layer, workload: Workload, machine: Machine, mapping: HierarchyMapping) -> str:
@@ -129,10 +128,3 @@ def waiting_words(machine: Machine) -> list[str]:
     alone = any(level.buffering == SINGLE for level in machine.levels)
     words = ["fill_and_drain"] if machine.fill_and_drain else []
     return [*words, *([f'buffering = "{SINGLE}"'] if alone else [])]
-
-
-def see_dividing(machine: Machine) -> None:
-    """InputError of a machine for which tiles have to divide."""
-    if machine.waits:
-        said = ", ".join(waiting_words(machine))
-        raise InputError(f"tiles that do not divide have the latency of a roofline: leave out {said}")

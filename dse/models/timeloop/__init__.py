@@ -15,7 +15,6 @@ import numpy as np
 from dse.domains.levels.layout import Layout, RowArray
 from dse.domains.levels.machine import Level, Machine
 from dse.domains.levels.mapping import HierarchyMapping, LevelMapping
-from dse.domains.levels.nest import see_dividing
 from dse.domains.levels.workload import Workload
 from dse.models.timeloop.faults import Fault, fault_text
 from dse.models.timeloop.tables import Columns, axes_of, known_of
@@ -97,7 +96,6 @@ def prepared(workload: Workload, machine: Machine) -> Callable[..., Priced]:
 
     def price_any(rows: RowArray, ragged: BoolArray, threads: int, counts: bool) -> Priced:
         """Prices rows some of which are `ragged`, the others by their factors."""
-        see_dividing(machine)
         axes, those, kernel = axes_of(workload), rows[ragged], load_kernels(RAGGED_KERNEL)
         priced, found = empty(len(those), counts), empty(len(rows), counts)
         share_out(

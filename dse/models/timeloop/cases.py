@@ -14,7 +14,6 @@ import numpy as np
 
 from dse.domains.levels.machine import Machine
 from dse.domains.levels.mapping import HierarchyMapping, read_mapping
-from dse.domains.levels.nest import see_dividing
 from dse.domains.levels.workload import Workload, read_parts
 from dse.models.timeloop import layout_of, prepared, reference
 from dse.models.timeloop.case_machine import build_machine, read_hardware
@@ -159,10 +158,6 @@ def _of_any_tiles(workload: Workload, machine: Machine, mapping: HierarchyMappin
     )
     if several:
         return _invalid("a dim moves several axes of one tensor: its tiles have to divide")
-    try:
-        see_dividing(machine)
-    except InputError as error:
-        return _invalid(str(error))
     costs = reference.evaluate(workload, machine, mapping)
     if isinstance(costs, reference.NotPriced):
         return _invalid(costs.reason)

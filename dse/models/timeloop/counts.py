@@ -13,7 +13,9 @@ class Counts:
 
     `tile` is what the instance holds, `share` the part of the tensor that it works on, `instances` how many
     are at work. A word takes `bits` of what levels count. Where tiles do not divide, it is the one that does
-    most, `everywhere` are reads, fills and updates of all of them, and `share` is not told (0).
+    most, `everywhere` are reads, fills and updates of all of them, and `share` is not told (0); of one into
+    which all else waits for transfers, `waited` are the words that come, those that the next instance outside
+    reads for them and for its others, and those that it gets back.
     """
 
     reads: int
@@ -24,6 +26,7 @@ class Counts:
     instances: int
     bits: int = 1
     everywhere: tuple[int, int, int] | None = None
+    waited: tuple[int, int, int] | None = None
 
     def words(self, kind: str) -> int:
         """The reads, fills or updates of all instances."""

@@ -35,16 +35,15 @@ class Latency:
 
 @dataclass(frozen=True)
 class Wait:
-    """Transfers between an instance of place `outer` and those of `inner` that all else waits for: words of
-    one of these `down` and `up`. Each is `through` words of the outer one.
+    """Transfers between an instance of place `outer` and those of `inner` that all else waits for, in bits:
+    what `comes` to one of these, is `sent` by the outer one, and `goes` back to it.
     """
 
     outer: int
     inner: int
-    bits: int
-    through: int
-    down: int
-    up: int
+    comes: int
+    sent: int
+    goes: int
 
 
 def latency_of(workload: Workload, machine: Machine, kept: Kept, steps: int) -> Latency:
@@ -101,8 +100,7 @@ def _with_waits(workload: Workload, machine: Machine, kept: Kept, steps: int) ->
     for wait in waits_of(workload, machine, kept):
         inner, outer = machine.storages[wait.inner], machine.storages[wait.outer]
         below, above = machine.levels[inner].bandwidth, machine.levels[outer].bandwidth
-        comes, goes = wait.down * wait.bits, wait.up * wait.bits * wait.through
-        sent = comes * wait.through
+        comes, sent, goes = wait.comes, wait.sent, wait.goes
         write[inner] = max(write[inner] - comes, 0)
         read[outer] = max(read[outer] - sent, 0)
         write[outer] = max(write[outer] - goes, 0)
@@ -134,6 +132,9 @@ def waits_of(workload: Workload, machine: Machine, kept: Kept) -> Iterator[Wait]
             if tensor.name in kept.get(level.name, {})
         ]
         for (outer, above), (inner, here) in pairwise(places):
+            if here.waited:
+                yield Wait(outer, inner, *(words * here.bits for words in here.waited))
+                continue
             # First partial sums bring nothing, whether or not they count as fills.
             down = here.fills - (here.share if tensor.output and machine.first_fill == COUNTED else 0)
             up = down + here.share if tensor.output else 0
@@ -143,7 +144,8 @@ def waits_of(workload: Workload, machine: Machine, kept: Kept) -> Iterator[Wait]
                     continue
                 down = 0 if tensor.output and machine.first_fill != RETURNED else here.tile
                 up = here.tile if tensor.output else 0
-            yield Wait(outer, inner, here.bits, through, down, up)
+            comes = down * here.bits
+            yield Wait(outer, inner, comes, comes * through, up * here.bits * through)
 
 
 def _takes(words: int, rate: float | None) -> float:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import product
 
+from dse.domains.levels.checks import SINGLE
 from dse.domains.levels.machine import RETURNED, Machine
 from dse.domains.levels.mapping import HierarchyMapping
 from dse.domains.levels.tiles import SPATIAL_SLOT, lengths_of
@@ -56,6 +57,24 @@ class RaggedNest:
                 fills -= share
             found.append((served - share, fills, served) if tensor.output else (served, fills, 0))
         return found[0], found[1]
+
+    def waited(self, tensor: Tensor, place: int) -> Words | None:
+        """Words of a tensor for which all else waits: that come to the first instance of a level, that the
+        next one outside reads for all that it serves, and that it gets back. None where nothing waits.
+        """
+        outside = [at for at, level in enumerate(self.mapping.levels[:place]) if tensor.name in level.keep]
+        single = self.machine.levels[place].buffering == SINGLE
+        if not outside or not (single or self.machine.fill_and_drain):
+            return None
+        fresh = tensor.output and self.machine.first_fill != RETURNED
+        found = []
+        for at in (place, outside[-1]):
+            # At the first step, of tiles that are there once; of an output along the dims that it has.
+            free = {dim: place * (single and any(tensor.coefficients(dim))) for dim in self.workload.names}
+            first = self._pieces(tensor, at, place, free, all_instances=False)
+            every = self._received(tensor, at, place, all_instances=False) if single else first
+            found.append((every - first * fresh, every))
+        return found[0][0], found[1][0], found[1][1] * tensor.output
 
     @property
     def steps(self) -> int:

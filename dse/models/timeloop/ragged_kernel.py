@@ -27,6 +27,8 @@ from dse.models.timeloop.nest import (
     see_level,
 )
 from dse.models.timeloop.pieces import axis_words, cut_along, make_cuts, pieces_along
+from dse.models.timeloop.ragged_waits import waited
+from dse.models.timeloop.waits import begin, whole
 from dse.support.compiling import kernel, subroutine
 
 
@@ -43,7 +45,7 @@ def price_ragged(rows, share, known, axes, columns):
         columns.cycles[place], columns.energy_pj[place] = 0, 0.0
         if fault == 0:
             count_ragged(known, axes, work, cuts)
-            cycles = price(known, work)
+            cycles = waiting_ragged(known, axes, work, cuts) if known.waits else price(known, work)
             if cycles < LARGEST_CYCLES:
                 columns.cycles[place] = np.int64(cycles)
                 mean_energy(known, work, cuts)
@@ -217,6 +219,24 @@ def received(known, axes, work, cuts, tensor, asked):
         along -= axis_words(known, axes[single], cuts, tensor, asked, stepping)
         words *= along + axis_words(known, axes[single], cuts, tensor, asked, -1)
     return words
+
+
+@subroutine
+def waiting_ragged(known, axes, work, cuts):
+    """As `waits.waiting`: the cycles of the first instance, whose accesses are counted."""
+    begin(known, work)
+    total = 0.0
+    for tensor in range(len(known.bits)):
+        outer = -1
+        for inner in range(len(known.levels)):
+            if work.tiles[inner, tensor].words == 0:
+                continue
+            if outer >= 0 and (known.levels[inner].single or known.fill_and_drain):
+                comes = received(known, axes, work, cuts, tensor, (inner, inner, False))
+                sent = received(known, axes, work, cuts, tensor, (outer, inner, False))
+                total += waited(known, axes, work, cuts, (tensor, outer, inner), (comes, sent))
+            outer = inner
+    return whole(known, work, total)
 
 
 @subroutine

@@ -230,7 +230,8 @@ def _count(nest: _Nest | RaggedNest, tensor: Tensor, place: int) -> Counts:
     if isinstance(nest, RaggedNest):
         first, everywhere = nest.counts(tensor, place)
         tile = tensor.words(boxes_of(workload, mapping)[2 * place])
-        return Counts(*first, tile, 0, nest.used(place), tensor.bits, everywhere)
+        waited = nest.waited(tensor, place)
+        return Counts(*first, tile, 0, nest.used(place), tensor.bits, everywhere, waited)
     levels = range(place + 1, len(mapping.levels))
     child = next((j for j in levels if tensor.name in mapping.levels[j].keep), len(mapping.levels))
     served = math.prod(

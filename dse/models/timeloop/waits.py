@@ -25,6 +25,12 @@ def waiting(known, work):
             if outer >= 0 and (known.levels[inner].single or known.fill_and_drain):
                 total += wait(known, work, tensor, outer, inner)
             outer = inner
+    return whole(known, work, total)
+
+
+@inlined
+def whole(known, work, total):
+    """The cycles of a run in which all else waits for so many."""
     # Of the computing: one step of all temporal loops a cycle.
     beside = np.float64(work.passes[0])
     for place in range(len(known.levels)):
@@ -65,7 +71,13 @@ def wait(known, work, tensor, outer, inner):
     elif output:
         down, up = tile if known.first_fill == RETURNED else 0, tile
     comes, goes = down * known.bits[tensor], up * known.bits[tensor] * through
-    sent = comes * through
+    return take(known, work, (outer, inner), comes, comes * through, goes)
+
+
+@inlined
+def take(known, work, link, comes, sent, goes):
+    """Cycles of transfers of so many bits, which are no longer beside others."""
+    outer, inner = link
     outer, inner = known.levels[outer].storage, known.levels[inner].storage
     below, above = known.levels[inner], known.levels[outer]
     work.storages[inner].takes = max(work.storages[inner].takes - comes, 0)

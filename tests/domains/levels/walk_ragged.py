@@ -68,6 +68,29 @@ class RaggedWalk:
             found.append((served - first, fills, served) if tensor.output else (served, fills, 0))
         return found
 
+    def waited(self, tensor: Tensor, outer: int, inner: int, *, single: bool) -> tuple[int, int, int]:
+        """Words that come to the first instance of a level, that the next one outside sends to all of its
+        own, and that these give back: of all steps, or of the first one. First sums do not come.
+        """
+        first, found = next(self._all(0, outer)), []
+        for children in ([next(self._all(outer, inner))], list(self._all(outer, inner))):
+            asked: dict[tuple[Indices, object], tuple[int, int]] = {}
+            for more in children:
+                seen: set[Indices] = set()
+                visited = self._pieces((*first, *more), inner)
+                brought = self._brought(tensor, inner, visited)
+                for indices, box in visited.items():
+                    words = _words(tensor, box)
+                    known = words & seen if tensor.output and self.machine.first_fill != RETURNED else words
+                    down = min(brought[indices], len(known))
+                    seen |= words
+                    if single or not any(indices):
+                        need = self._need(tensor, outer, inner, (*first, *more), indices)
+                        asked[indices, need] = down, brought[indices]
+            found.append(tuple(map(sum, zip(*asked.values(), strict=True))))
+        (comes, _), (sent, goes) = found
+        return comes, sent, goes * tensor.output
+
     def _all(self, first: int, end: int) -> Iterator[Indices]:
         """The indices of all spatial loops of some levels."""
         yield from product(*(range(one.count) for one in self._spatial(first, end)))

@@ -18,7 +18,6 @@ from dse.core.space import Block, Gene, GeneVectors
 from dse.domains.levels.layout import Layout, RowArray
 from dse.domains.levels.machine import Machine
 from dse.domains.levels.mapping import HierarchyMapping
-from dse.domains.levels.nest import see_dividing
 from dse.domains.levels.space.batch import UNLIMITED, HierarchyBatch, Limits
 from dse.domains.levels.space.chains import FACTORS, SPATIAL, FactorChain, factor_chains
 from dse.domains.levels.space.constraints import ALL, ORDERS, Constraints, read_constraints
@@ -58,8 +57,6 @@ class HierarchySpace(GeneVectors):
     def __post_init__(self) -> None:
         if self.tiles not in TILES:
             raise unknown("tiles", self.tiles, TILES)
-        if self.tiles != FACTORS:
-            see_dividing(self.machine)
         object.__setattr__(self, "fixed", dict(self.fixed))
         object.__setattr__(self, "machine", self.machine.of_widths(self.layer.bits))
         # Made now, so that what is wrong with the constraints is said now.

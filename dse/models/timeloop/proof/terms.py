@@ -20,6 +20,7 @@ import numpy as np
 from dse.core.objective import Objective, objective_named
 from dse.domains.levels.machine import RETURNED, Level
 from dse.domains.levels.problem import MachineProblem
+from dse.domains.levels.space.chains import FACTORS
 from dse.models.timeloop.proof.counts import Counts
 from dse.models.timeloop.proof.waits import READ, WRITE, Link, Part, waits_beside
 from dse.support.arrays import BoolArray, FloatArray
@@ -203,7 +204,8 @@ class Terms:
             if one.below == len(machine.levels):
                 continue
             tensor = tensors[one.tensor]
-            for wait in waits_beside(machine, Link(one.tensor, one.level, one.below, tensor.output), port):
+            link = Link(one.tensor, one.level, one.below, tensor.output)
+            for wait in waits_beside(machine, link, port, divided=self.problem.tiles == FACTORS):
                 cycles = wait.cycles * tensor.bits
                 first = None if wait.first is None else self._first(one, cycles, wait.first)
                 delivery = (one.tensor, one.below) if wait.delivery else None

@@ -42,16 +42,26 @@ class Waiting(NamedTuple):
     first: tuple[Part, ...] | None
 
 
-def waits_beside(machine: Machine, link: Link, port: tuple[int, int] | None) -> Iterator[Waiting]:
-    """The transfers of a link that all else waits for, but for those that pass `port`, of a level's place."""
+def waits_beside(
+    machine: Machine, link: Link, port: tuple[int, int] | None, *, divided: bool = True
+) -> Iterator[Waiting]:
+    """The transfers of a link that all else waits for, but for those that pass `port`, of a level's place.
+
+    Where tiles need not be `divided`, first tiles, and what comes of outputs, count at the inner level alone:
+    other instances may have shorter ones.
+    """
     if machine.levels[link.inner].buffering != SINGLE and not machine.fill_and_drain:
         return
     inner, outer = machine.storages[link.inner], machine.storages[link.outer]
     sent, taken = _cycles(machine, outer, READ), _cycles(machine, inner, WRITE)
     if port not in ((outer, READ), (outer, SHARED), (inner, WRITE), (inner, SHARED)):
-        yield from _one_way(machine, link, max(sent, taken), every=sent >= taken, up=False)
+        every = sent >= taken
+        if not divided and (link.output or machine.levels[link.inner].buffering != SINGLE):
+            sent, every = taken, False
+        yield from _one_way(machine, link, max(sent, taken), every=every, up=False)
     if link.output and port not in ((outer, WRITE), (outer, SHARED)):
-        yield from _one_way(machine, link, _cycles(machine, outer, WRITE), every=True, up=True)
+        every = divided or machine.levels[link.inner].buffering == SINGLE
+        yield from _one_way(machine, link, _cycles(machine, outer, WRITE), every=every, up=True)
 
 
 def _cycles(machine: Machine, place: int, port: int) -> float:

@@ -161,16 +161,20 @@ def test_the_breakdown_says_what_is_waited_for() -> None:
     assert "waits" in detail.to_dict()
 
 
-def test_a_case_says_it_and_tiles_that_do_not_divide_are_refused() -> None:
+def test_a_case_says_it_whether_or_not_its_tiles_divide() -> None:
     machine = chip(Tile=SINGLE)
     problem = MachineProblem(CONV, machine, "edp")
     case = problem.case(HierarchyMapping.parse(MAPPING))
     (found,) = problem.model.price_lines([("line 1", json.dumps(case))])
     assert found["cycles"] == problem.evaluate(HierarchyMapping.parse(MAPPING)).cycles[0]
     case["mapping"][0]["temporal"] = [["S", 2, 3]]
-    (found,) = problem.model.price_lines([("line 1", json.dumps(case))])
-    said = 'leave out fill_and_drain, buffering = "single"'
-    assert found["reason"] == f"tiles that do not divide have the latency of a roofline: {said}"
+    case["mapping"][3]["temporal"] = [["K", 4], ["R", 10], ["S", 3, 1]]
+    (ragged,) = problem.model.price_lines([("line 1", json.dumps(case))])
+    assert ragged["status"] == "ok"
+    case["hardware"]["levels"][2].pop("buffering")
+    case["hardware"].pop("fill_and_drain")
+    (roofline,) = problem.model.price_lines([("line 1", json.dumps(case))])
+    assert ragged["cycles"] > roofline["cycles"]
 
 
 def test_timeloops_files_have_double_buffers_and_no_words_for_the_rest(tmp_path: Path) -> None:
@@ -211,16 +215,6 @@ def test_a_fan_out_has_no_buffers_and_a_switch_is_true_or_false() -> None:
 def test_chains_know_the_roofline_alone() -> None:
     with pytest.raises(InputError, match="leave out fill_and_drain"):
         LevelsResidence().home(MachineProblem(CONV, chip(), "edp"))
-
-
-def test_spaces_of_any_tiles_and_ragged_mappings_are_refused_where_all_else_waits() -> None:
-    with pytest.raises(InputError, match="tiles that do not divide have the latency of a roofline"):
-        dse.make_problem(CONV, chip(), "edp", "timeloop", tiles="any")
-    problem = dse.make_problem(CONV, chip(), "edp", "timeloop")
-    ragged = problem.read_mapping(HierarchyMapping.parse(MAPPING).to_list())
-    first = replace(ragged.levels[0], temporal=(("S", 2),), temporal_tiles=(("S", 3),))
-    with pytest.raises(InputError, match="leave out fill_and_drain"):
-        problem.evaluate(replace(ragged, levels=(first, *ragged.levels[1:])))
 
 
 def test_tiles_that_do_not_divide_fit_into_half_of_a_double_buffer() -> None:
