@@ -6,6 +6,7 @@ import re
 import runpy
 import shlex
 import tomllib
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
@@ -228,6 +229,12 @@ def test_the_python_of_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> No
     ratio, status = capsys.readouterr().out.splitlines()[0].split()
     assert status == "optimal"
     assert 1 <= float(ratio) < 1.1
+
+
+def test_the_readme_counts_the_searchers_that_come_along() -> None:
+    ours = [entry for entry in entry_points(group="dse.searchers") if entry.value.startswith("searchers.")]
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"{len({entry.name for entry in ours})} searchers compete" in readme
 
 
 def test_every_reason_is_explained_as_the_program_explains_it() -> None:
