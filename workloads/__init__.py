@@ -6,7 +6,7 @@ load_layers("examples/network.toml")
 load("model.onnx")                from_torch(module, example_inputs)
 """
 
-from workloads.loading import find, layer_specs, load, load_layer, load_layers
+from workloads.loading import find, layer_specs, load, load_layer, load_layers, load_part
 from workloads.models import from_onnx, from_torch
 from workloads.network import CONVENTIONS, LeftOut, Network
 from workloads.tables import NETWORKS
@@ -23,4 +23,5 @@ __all__ = [
     "load",
     "load_layer",
     "load_layers",
+    "load_part",
 ]

@@ -68,6 +68,12 @@ def load_layers(spec: str, convention: str = "true") -> tuple[Layer, ...]:
     return network.layers if layer is None else (layer,)
 
 
+def load_part(spec: str) -> Network:
+    """The network of "vgg16", or of "vgg16:conv1_2" one of that layer alone, run as often as it is there."""
+    network, layer = find(spec)
+    return network if layer is None else Network.of(spec, network.source, [layer])
+
+
 def layer_specs(spec: str, convention: str = "true") -> tuple[str, ...]:
     """The layers of `load_layers(spec)` by name, as "vgg16:conv1_2": what `load_layer` takes."""
     name, _ = split_name(spec)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dse.cli import output
 from dse.core.layer import in_all
 from dse.core.objective import OBJECTIVES, objective_named
-from dse.support.quantities import energy, quantity
+from dse.support.quantities import energy, energy_of_mapping, quantity
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -33,7 +33,7 @@ def show_best(
 
     Where its cycles, energy and words go comes with it on machines of levels, on others with `detail`.
     """
-    spent = energy(best.energy_nj, DIGITS)
+    spent = energy_of_mapping(best.energy_nj, DIGITS)
     console.print(f"{claim}: {best.cycles:,} cycles, {spent}, {problem.needs(best.mapping)}", style="green")
     show_all_runs(console, problem.layer, best.cycles, best.energy_nj)
     console.print(problem.nest(best.mapping))
@@ -54,7 +54,7 @@ def show_all_runs(console: Console, layer: object, cycles: int, energy_nj: float
     """Say what the layer takes in all, where it is run more than once, as groups and heads are."""
     found = in_all(layer, cycles, energy_nj).get("in_all", {"repeats": 1})
     if found["repeats"] > 1:
-        spent = energy(found["energy_nj"], DIGITS)
+        spent = energy_of_mapping(found["energy_nj"], DIGITS)
         console.print(
             f"that is one of the {found['repeats']:,} equal runs of the layer; all of them take "
             f"{found['cycles']:,} cycles, {spent}",
@@ -66,7 +66,7 @@ def best_figures(best: Mapping[str, Any], unit: str) -> tuple[object, ...]:
     """The loss, the cycles and the energy of a network's layer, for a table; nothing where it has no best."""
     if not best:
         return (None,) * 3
-    return quantity(best["loss"], unit), best["cycles"], energy(best["energy_nj"])
+    return quantity(best["loss"], unit), best["cycles"], energy_of_mapping(best["energy_nj"])
 
 
 def show_totals(console: Console, data: Mapping[str, Any]) -> None:

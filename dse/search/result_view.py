@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dse.support.quantities import energy, quantity
+from dse.support.quantities import energy_of_mapping, quantity
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -42,7 +42,7 @@ def as_html(result: Result) -> str:
         return f"{head}<p>nothing feasible was found</p>"
     figures = (
         f"best {problem.objective} {quantity(best.loss, unit(result), 6)}, found by sample {best.index:,}: "
-        f"{best.cycles:,} cycles, {energy(best.energy_nj, 6)}, {problem.needs(best.mapping)}"
+        f"{best.cycles:,} cycles, {energy_of_mapping(best.energy_nj, 6)}, {problem.needs(best.mapping)}"
     )
     if hardware := problem.hardware_of(best.genes):
         figures += f", on {hardware}"

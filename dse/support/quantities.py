@@ -27,6 +27,11 @@ def energy(nanojoule: float, digits: int = 4) -> str:
     return quantity(nanojoule * 1e-9, "J", digits)
 
 
+def energy_of_mapping(nanojoule: float, digits: int = 4) -> str:
+    """The energy of a mapping, which is above 0: 0 stands for a cost model that says none."""
+    return energy(nanojoule, digits) if nanojoule else "energy unknown"
+
+
 def prefixed(value: float, unit: str, digits: int = 4) -> str:
     """So many digits, a prefix, and the unit."""
     # What would be rounded up to 1,000 has the next prefix.

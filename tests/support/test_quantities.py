@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dse.support.quantities import PREFIXES, energy, quantity
+from dse.support.quantities import PREFIXES, energy, energy_of_mapping, quantity
 
 POWERS = {prefix: power for power, prefix in PREFIXES.items()}
 
@@ -45,3 +45,8 @@ def test_what_is_shown_is_the_figure_to_its_last_digit(value: float, digits: int
     number, unit = quantity(value, "J", digits).split(" ")
     assert float(number) * 10.0 ** POWERS[unit[:-1]] == pytest.approx(value, rel=0.51 * 10.0 ** (1 - digits))
     assert 1 <= float(number) < 1000
+
+
+def test_the_energy_of_a_mapping_whose_cost_model_says_none_is_unknown_not_0() -> None:
+    assert energy_of_mapping(0.0) == "energy unknown"
+    assert energy_of_mapping(2_500.0) == "2.500 µJ"

@@ -11,7 +11,7 @@ import pytest
 from dse.core.layer import Layer
 from dse.support.errors import InputError
 from tests import ROOT
-from workloads import CONVENTIONS, NETWORKS, layer_specs, load, load_layer, load_layers
+from workloads import CONVENTIONS, NETWORKS, layer_specs, load, load_layer, load_layers, load_part
 
 EXAMPLE = ROOT / "examples" / "network.toml"
 
@@ -248,3 +248,12 @@ def test_importing_the_tables_loads_no_heavy_library() -> None:
     root = EXAMPLE.parent.parent
     done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_network_may_be_that_of_one_layer() -> None:
+    whole, alone = load("resnet18"), load_part("resnet18:3")
+    assert alone.layers == (whole.layers[3],)
+    assert load_part("resnet18") == whole
+    assert alone.macs == whole.layers[3].macs * whole.layers[3].repeats
+    with pytest.raises(InputError, match="unknown layer 'none' in resnet18"):
+        load_part("resnet18:none")

@@ -259,7 +259,8 @@ def _show(found: Any, out: Path | None) -> None:
         (name, f"{each.said:g}", f"{each.fitted:.4g}", f"{each.low:.4g} to {each.high:.4g}")
         for name, each in figures.items()
     ]
-    title = f"{found.samples} samples of {len(found.layers)} layers, cost model {found.cost_model}"
+    layers = f"{len(found.layers)} layer" + "s" * (len(found.layers) != 1)
+    title = f"{found.samples} samples of {layers}, cost model {found.cost_model}"
     output.print_table(console, title, ("figure", "said", "fitted", "95 % interval"), rows)
     ranks = f"rank correlation {found.rank_after:.2f} (as said: {found.rank_before:.2f})"
     console.print(f"{_error(found)}, {ranks}")

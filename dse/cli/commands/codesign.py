@@ -103,7 +103,7 @@ def command(
     from dse.optimum.codesign import codesign
     from dse.support.files import make_folder
     from dse.support.validation import positive_number
-    from workloads import load
+    from workloads import load_part
 
     if network is None or hardware is None:
         raise InputError("codesign needs --network NETWORK and --hardware SPACE.toml")
@@ -119,7 +119,7 @@ def command(
         key: positive_number(value, option) for key, (value, option) in given.items() if value is not None
     }
     model = None if cost_model is None and constants is None else chosen_model(cost_model, constants)
-    space, layers = read_space(hardware, model, limits), load(network)
+    space, layers = read_space(hardware, model, limits), load_part(network)
     if also:
         layers = _with_others(layers, also)
     if out is not None:
@@ -201,7 +201,7 @@ def _front(
 def _with_others(first: Any, also: list[str]) -> Any:
     """A network and others: by runs, as in `resnet50=3`, or by shares, as in `resnet50=0.3`."""
     from dse.optimum.codesign import by_shares, together
-    from workloads import load
+    from workloads import load_part
 
     given = [_counted(text) for text in also]
     whole = [count for _, count in given if isinstance(count, int)]
@@ -209,7 +209,7 @@ def _with_others(first: Any, also: list[str]) -> Any:
         raise InputError(
             f"--also has runs and shares, {', '.join(also)}: give every network a share such as 0.3, or none"
         )
-    others = [(load(name), count) for name, count in given]
+    others = [(load_part(name), count) for name, count in given]
     return together([(first, 1), *others]) if whole else by_shares(first, others)
 
 
