@@ -1,7 +1,8 @@
 """What certificates under `timeloop` claim beyond their best mapping: its figures, and no better step.
 
 The figures are computed again in plain Python, from the rules; the mappings one and two steps from the best
-are priced, each in every order that the space has.
+are priced, each in every order that the space has; and choices of storages and factors are ruled out by
+bounds that are not the solver's, or priced (`choices`).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from dse.core.proofs import Check
 from dse.domains.levels.problem import MachineProblem
 from dse.domains.levels.tiles import boxes_of
 from dse.models.timeloop import reference
+from dse.models.timeloop.check.choices import check_choices
 
 NEIGHBOURS = 200
 
@@ -26,7 +28,8 @@ def checks(problem: MachineProblem, certificate: Certificate, rng: np.random.Gen
     if certificate.best is None:
         return ()
     kept = (_kept(problem, certificate),) if problem.limits else ()
-    return *kept, _by_the_rules(problem, certificate), _near(problem, certificate, rng)
+    near = _near(problem, certificate, rng)
+    return *kept, _by_the_rules(problem, certificate), near, *check_choices(problem, certificate, rng)
 
 
 def _kept(problem: MachineProblem, certificate: Certificate) -> Check:
