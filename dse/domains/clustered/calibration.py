@@ -96,7 +96,7 @@ def calibrate(machine: Accelerator, samples: Sequence[Measured], model: str) -> 
     layers = np.repeat(np.arange(len(samples)), [len(each.cycles) for each in samples])[usable]
     logs, measured = logs[:, usable], np.log(cycles[usable])
     errors = measured - logs
-    equations = Equations(errors, _timed(machine, grid, samples, model, usable, logs))
+    equations = Equations(errors, _timed(machine, grid, samples, model, usable, logs, errors))
     chosen = equations.fit()
     own = int(np.flatnonzero((grid == _figures(machine)).all(axis=1))[0])
     predicted = _left_out(equations, logs)
@@ -115,7 +115,9 @@ def calibrate(machine: Accelerator, samples: Sequence[Measured], model: str) -> 
         before=np.exp(before),
         measured=np.exp(measured),
         energies=fit_energies(machine, samples, model),
-        counters=follow_counters(machine, samples, model, equations.counters, chosen),
+        counters=follow_counters(
+            machine, samples, model, equations.counters, (chosen, float(np.exp(errors[chosen].mean())))
+        ),
     )
 
 
@@ -164,6 +166,7 @@ def _timed(
     name: str,
     usable: BoolArray,
     logs: FloatArray,
+    errors: FloatArray,
 ) -> tuple[Timed, ...]:
     """The counters of time, of the samples that the model prices."""
     if not any(each.counters for each in samples):
@@ -172,7 +175,8 @@ def _timed(
     kept = [each.at(good) for each, good in zip(samples, np.split(usable, starts), strict=True)]
     kept = [each for each in kept if len(each.cycles)]
     machines = (_made(machine, figures) for figures in grid)
-    return timed_counters(machines, np.exp(logs), kept, name, fixed_terms(machine, kept, name))
+    fixed = fixed_terms(machine, kept, name)
+    return timed_counters(machines, np.exp(logs), errors, kept, name, fixed)
 
 
 def _left_out(equations: Equations, logs: FloatArray) -> FloatArray:

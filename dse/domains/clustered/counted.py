@@ -50,9 +50,9 @@ def follow_counters(
     samples: Sequence[Measured],
     model: str,
     timed: Sequence[Timed] = (),
-    chosen: int = 0,
+    chosen: tuple[int, float] = (0, 1.0),
 ) -> tuple[Counted, ...]:
-    """Each counter beside a term, in the order of their names; those of time under the `chosen` machine.
+    """Each counter beside a term, in the order of their names; those of time under a machine and clock.
 
     Left out are those of which fewer than 8 samples have a value above 0.
     """
@@ -65,8 +65,9 @@ def follow_counters(
     for name in names:
         if name in fitted:
             each = fitted[name]
+            times, error = each.fitted(*chosen)
             count = int(np.isfinite(each.said).sum())
-            found.append(Counted(name, each.term, each.times(chosen), each.error(chosen), count, True))
+            found.append(Counted(name, each.term, times, error, count, True))
             continue
         columns = [each.counters.get(name, np.full(len(each.cycles), np.nan)) for each in samples]
         said = np.concatenate(columns)

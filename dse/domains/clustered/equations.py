@@ -1,10 +1,11 @@
 """What a fit of a machine's figures goes by: measured cycles, and what the machine has counted of its time.
 
-Each is an equation a sample. Cycles are the cost model's, times one factor. A counter that follows a part of
-the model's cycles (waiting for DRAM, filling) is that part, times a factor of its own; one of words follows
-words, which no bandwidth changes, so that it tells a fit nothing. The machine is the one under which all are
-likeliest, where the errors of each kind are normal, of a deviation that is not known either: cycles in log,
-counters as parts of the sample's cycles.
+Each is an equation a sample. Cycles are the cost model's, times one factor, which is the clock's. A counter
+that follows a part of the model's cycles (waiting for DRAM, filling) is that part, times nearly the same
+factor; one of words follows words, which no bandwidth changes, so that it tells a fit nothing. Cycles come
+first: of the machines that they leave possible the one is taken under which the counters are likeliest, where
+errors are normal, of a deviation that is not known either: of cycles in log, of counters as parts of the
+sample's cycles.
 """
 
 from __future__ import annotations
@@ -18,10 +19,16 @@ from dse.core.cost_models import cost_model
 from dse.domains.clustered.accelerator import Accelerator
 from dse.domains.clustered.cost_model import CostModel
 from dse.domains.clustered.energies import LEAST, Measured
-from dse.support.arrays import FloatArray, IntArray
+from dse.support.arrays import BoolArray, FloatArray, IntArray
 
 LEAST_ERROR = 0.01
 """No equation counts as if it were nearer to the truth than this, relative: none stands for all others."""
+POSSIBLE = 3.84
+"""Twice the logarithm of how much less likely a machine may be by cycles alone: chi squared, of 95 %."""
+NEAR = 2.0
+"""How many times as large as the clock says, or as small, a counter of time may be."""
+EXPLAINED = 0.25
+"""The most that a part may leave of a counter, of its square, for the counter to be one of that time."""
 COMPUTE, BEYOND = "compute", "cycles beyond compute"
 TINY = 1e-300
 
@@ -38,23 +45,22 @@ class Timed:
     predicted: FloatArray
     said: FloatArray
 
-    def squares(self, places: IntArray) -> tuple[FloatArray, int]:
-        """The mean squares (m,) of errors at some samples, of the best factors; and how many have counted."""
+    def squares(self, places: IntArray, clocks: FloatArray) -> tuple[FloatArray, int]:
+        """The mean squares (m,) of errors at some samples, of factors near the clocks' (m,); of how many."""
         known = places[np.isfinite(self.said[places])]
         if not len(known):
             return np.zeros(len(self.predicted)), 0
-        return mean_squares(self.predicted[:, known], self.said[known]), len(known)
+        return mean_squares(self.predicted[:, known], self.said[known], clocks)[0], len(known)
 
-    def times(self, machine: int) -> float:
-        """How many times the part the counter is, under one of the machines."""
-        known = np.isfinite(self.said)
-        return _factor(self.predicted[machine, known], self.said[known])
+    def fitted(self, machine: int, clock: float) -> tuple[float, float]:
+        """Under a machine, how many times the part the counter is; how far off the median sample is of it.
 
-    def error(self, machine: int) -> float:
-        """By how much the median sample is off, as a part of its cycles."""
+        The latter is a part of the sample's cycles.
+        """
         known = np.isfinite(self.said)
-        made = self.times(machine) * self.predicted[machine, known]
-        return float(np.median(np.abs(made - self.said[known])))
+        part, said = self.predicted[machine, known], self.said[known]
+        times = float(mean_squares(part[np.newaxis], said, np.array([clock]))[1][0])
+        return times, float(np.median(np.abs(times * part - said)))
 
 
 @dataclass(frozen=True)
@@ -70,45 +76,60 @@ class Equations:
         variances = self.errors[:, places].var(axis=1)
         if not self.counters:
             return int(np.argmin(variances))
-        unlikely = len(places) * np.log(np.maximum(variances, LEAST_ERROR**2))
+        unlikely = np.where(_possible(variances, len(places)), 0.0, np.inf)
+        clocks = np.exp(self.errors[:, places].mean(axis=1))
         for each in self.counters:
-            squares, count = each.squares(places)
+            squares, count = each.squares(places, clocks)
             unlikely += count * np.log(np.maximum(squares, LEAST_ERROR**2))
         # Of those that are as likely, the one that cycles alone would have.
         likeliest = np.flatnonzero(unlikely <= unlikely.min() + 1e-9)
         return int(likeliest[np.argmin(variances[likeliest])])
 
 
-def mean_squares(predicted: FloatArray, said: FloatArray) -> FloatArray:
-    """What is left of n numbers as a factor of at least 0 times those predicted (m, n): mean squares (m,)."""
-    together, own = predicted @ said, np.square(predicted).sum(axis=1)
-    explained = np.square(np.maximum(together, 0)) / np.maximum(own, TINY)
-    found: FloatArray = np.maximum(np.square(said).sum() - explained, 0) / len(said)
+def _possible(variances: FloatArray, count: int) -> BoolArray:
+    """Which machines cycles leave possible, by the variances (m,) of so many errors."""
+    ratios = np.log(np.maximum(variances, TINY)) - np.log(max(variances.min(), TINY))
+    found: BoolArray = count * ratios <= POSSIBLE
     return found
 
 
-def _factor(predicted: FloatArray, said: FloatArray) -> float:
-    own = float(np.square(predicted).sum())
-    return max(float(predicted @ said), 0.0) / own if own else 0.0
+def mean_squares(
+    predicted: FloatArray, said: FloatArray, clocks: FloatArray | None = None
+) -> tuple[FloatArray, FloatArray]:
+    """What factors of at least 0, times what is predicted (m, n), leave of n numbers: mean squares, factors.
+
+    Where clocks (m,) are given, factors are no more than NEAR times as large, or as small.
+    """
+    together, own = predicted @ said, np.square(predicted).sum(axis=1)
+    factors: FloatArray = np.maximum(together, 0) / np.maximum(own, TINY)
+    if clocks is not None:
+        factors = np.clip(factors, clocks / NEAR, clocks * NEAR)
+    left = np.square(said).sum() - 2 * factors * together + np.square(factors) * own
+    return np.maximum(left, 0) / len(said), factors
 
 
 def timed_counters(
     machines: Iterable[Accelerator],
     cycles: FloatArray,
+    errors: FloatArray,
     samples: Sequence[Measured],
     name: str,
     constant: dict[str, FloatArray],
 ) -> tuple[Timed, ...]:
     """The counters that follow a part of the cycles, which machines change, by their names.
 
-    `cycles` are what each machine makes of each sample (m, n); `constant` are terms by name, (n,) each, that
-    no figure changes: what follows one of these better is no counter of time, but of words, steps or fills.
+    `cycles` are what each machine makes of each sample, `errors` as of Equations: (m, n) both. `constant` are
+    terms by name, (n,) each, that no figure changes: what follows one of these better is no counter of time,
+    but of words, steps or fills. Models without counts have no parts.
     """
     counted = _counted(samples)
     if not counted:
         return ()
     measured = np.concatenate([each.cycles for each in samples])
     parts = _parts(list(machines), cycles, samples, name)
+    possible, clocks = _possible(errors.var(axis=1), errors.shape[1]), np.exp(errors.mean(axis=1))
+    if not parts:
+        return ()
     found = []
     for counter, said in counted.items():
         known = np.isfinite(said) & np.isfinite(cycles).all(axis=0)
@@ -116,15 +137,17 @@ def timed_counters(
             continue
         said = said / measured
         left = {
-            term: float(mean_squares(part[:, known] / measured[known], said[known]).min())
+            term: float(
+                mean_squares(part[:, known] / measured[known], said[known], clocks)[0][possible].min()
+            )
             for term, part in parts.items()
         }
         others = [
-            float(mean_squares((term[known] / measured[known])[np.newaxis], said[known])[0])
+            float(mean_squares((term[known] / measured[known])[np.newaxis], said[known])[0][0])
             for term in constant.values()
         ]
-        best = min(left, key=lambda each: left[each])
-        if left[best] < min(others, default=np.inf):
+        best, most = min(left, key=lambda each: left[each]), EXPLAINED * np.square(said[known]).mean()
+        if left[best] < min(most, *others):
             found.append(Timed(counter, best, parts[best] / measured, np.where(known, said, np.nan)))
     return tuple(found)
 
@@ -148,7 +171,7 @@ def _parts(
     for sample in samples:
         layer = sample.layer if model.prices_strides else sample.layer.lowered()
         each.append([model.counts(layer, machine, sample.mappings) for machine in machines])
-    found = {"cycles": cycles}
+    found: dict[str, FloatArray] = {}
     for term in each[0][0] if each else ():
         whole = np.concatenate([[counts[term] for counts in one] for one in each], axis=1)
         if np.ptp(whole, axis=0).any():
