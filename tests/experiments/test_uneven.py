@@ -7,7 +7,7 @@ import json
 import pytest
 
 from experiments import read_rows
-from experiments.uneven import default, regression, tiles
+from experiments.uneven import default, fused, regression, tiles
 from experiments.uneven.regression import FOLDER
 
 PUBLISHED = json.loads((FOLDER / "regression.json").read_text())
@@ -30,6 +30,15 @@ def test_the_page_of_any_tiles_is_made_from_its_rows_and_none_loses_by_them() ->
     assert {row["status"] for row in rows} <= {"optimal", "bounded", tiles.FOUND}
     assert all(float(row["any"]) <= float(row["factors"]) * (1 + 1e-9) for row in rows)
     assert tiles.table() in (FOLDER / "tiles.md").read_text()
+
+
+def test_chains_of_products_take_no_more_than_the_fused_figures_that_were_published() -> None:
+    rows = {(row["machine"], row["workload"]): row for row in read_rows(FOLDER / "fused.csv")}
+    assert fused.table() in (FOLDER / "fused.md").read_text()
+    assert len(rows) == len(json.loads((FOLDER / "fused.json").read_text())["figures"])
+    assert all(float(row["pj"] or 0) <= float(row["fused"]) * (1 + 1e-6) for row in rows.values())
+    found = fused.chain("tpu_v4i", "matmuls", 60)
+    assert found == pytest.approx(float(rows["tpu_v4i", "matmuls"]["pj"]))
 
 
 def test_the_page_of_both_nests_is_made_from_its_rows_and_its_quick_proofs_are_had_again() -> None:
