@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from experiments import RESULTS
 
-NAMES = {"RTL": "rtl", "CPU": "cpu", "SCALE-Sim": "scalesim"}
+MISLED = "RTL, misled"
+NAMES = {"RTL": "rtl", MISLED: "rtl-wrong", "CPU": "cpu", "SCALE-Sim": "scalesim"}
 OTHERS = ("team", "team, certified start", "bayesian")
 UNTAUGHT, WRONG = "team, no expectations", "wrong adviser beside team"
 
@@ -62,6 +63,9 @@ def in_words(judge: str, name: str, *figures: float) -> tuple[str, Callable[[], 
 WORDS: dict[str, Callable[[], bool]] = {
     "On the RTL judge `calibrated` is ahead of `team` and `bayesian` after 10 and 20 samples, with": (
         lambda: is_ahead("RTL", "team") and is_ahead("RTL", "bayesian")
+    ),
+    "on seven of eight problems after 10 samples, and after 50 by at most 0.7 % on any": lambda: (
+        lines_of(MISLED, WRONG)[-1][1] == "1, 7" and 1.0065 <= beside(MISLED, WRONG)[-1] < 1.0075
     ),
     "its aims are met after 5 samples and missed after 10, 20 and 50": (
         lambda: aims("RTL") == [True, False, False, False]
