@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from dse.core.problem import AnyProblem
     from dse.core.residence import Residence
     from dse.optimum.chains.result import ChainProof, Run
+    from dse.optimum.network_options import NetworkOptions
 
 DIGITS = 6
 
@@ -28,7 +29,7 @@ def certify_chains(
     accelerator: str,
     problems: Mapping[str, AnyProblem],
     json: bool,
-    options: Mapping[str, Any],
+    options: NetworkOptions,
     out: Path | None,
 ) -> dict[str, Any]:
     """Prove a network's chains, and show what was found; `problems` are those of its layers."""
@@ -51,7 +52,7 @@ def certify_chains(
 
     with output.error_console().status(f"proving the chains of {network}") as status:
         proof, data = certify_network_chains(
-            network, accelerator, parts, make, residence, out=out, observe=_says(status), **options
+            network, accelerator, parts, make, residence, options, out=out, observe=_says(status)
         )
     if json:
         output.print_json(data)

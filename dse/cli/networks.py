@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -52,18 +53,28 @@ def layers_asked(command: str, layer: str | None, network: str | None) -> dict[s
     raise InputError(f"{command} needs --layer LAYER or --network NETWORK, one of them")
 
 
+@dataclass(frozen=True)
+class ProblemOptions:
+    """What options say of a problem beside its layer, machine and objective; None where one is not given."""
+
+    tiles: str = "factors"
+    space: str = "default"
+    hardware: Iterable[str] | None = None
+    fix: Iterable[str] | None = None
+    area_budget: float | None = None
+    limits: Sequence[str] | None = None
+
+
+PLAIN = ProblemOptions()
+
+
 def problems_asked(
     layers: Mapping[str, Layer],
     accelerator: str,
     objective: str,
     model: str,
+    options: ProblemOptions = PLAIN,
     *,
-    tiles: str = "factors",
-    space: str = "default",
-    hardware: Iterable[str] | None = None,
-    fix: Iterable[str] | None = None,
-    area_budget: float | None = None,
-    limits: Sequence[str] | None = None,
     refuse: Callable[[AnyProblem], object] = lambda problem: None,
     named: bool = False,
 ) -> dict[str, AnyProblem]:
@@ -71,22 +82,31 @@ def problems_asked(
     from dse.core.domains import domain_of, load_space, make_problem
 
     kind = domain_of(model)
-    machine, parts = kind.load_hardware(accelerator, model), load_space(space, model, hardware or [])
-    options: dict[str, Any] = {"tiles": tiles, "fixed": kind.parse_fixed(fix or [], parts), "space": parts}
+    machine, parts = (
+        kind.load_hardware(accelerator, model),
+        load_space(options.space, model, options.hardware or []),
+    )
+    given: dict[str, Any] = {
+        "tiles": options.tiles,
+        "fixed": kind.parse_fixed(options.fix or [], parts),
+        "space": parts,
+        "area_budget": options.area_budget,
+        "limits": options.limits or (),
+    }
     problems = {}
     for spec, found in layers.items():
         try:
-            problems[spec] = make_problem(
-                found, machine, objective, model, **options, area_budget=area_budget, limits=limits or ()
-            )
+            problems[spec] = make_problem(found, machine, objective, model, **given)
             refuse(problems[spec])
         except InputError as error:
             raise InputError(f"{spec}: {error}" if named else str(error)) from None
     return problems
 
 
-def problem_asked(layer: str, accelerator: str, objective: str, model: str, **options: Any) -> AnyProblem:
+def problem_asked(
+    layer: str, accelerator: str, objective: str, model: str, options: ProblemOptions = PLAIN
+) -> AnyProblem:
     """The problem of one layer: see `problems_asked`."""
     from workloads import load_layer
 
-    return problems_asked({layer: load_layer(layer)}, accelerator, objective, model, **options)[layer]
+    return problems_asked({layer: load_layer(layer)}, accelerator, objective, model, options)[layer]

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
 from functools import partial
-from multiprocessing import get_context
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from dse.core.certificate import BOUNDED, INFEASIBLE, OPTIMAL, Certificate, Incumbent, gap_between, priced
 from dse.core.objective import objective_named
@@ -18,57 +14,15 @@ from dse.core.problem import AnyProblem
 from dse.core.proofs import Check
 from dse.optimum import certify, verify
 from dse.optimum.layer import certify_layer
+from dse.optimum.network_options import DEFAULTS, NetworkOptions, NetworkTime, SideBySide, side_by_side
 from dse.optimum.total import Total, has_total, least_total
 from dse.optimum.total_check import check_total
 from dse.search.network import MAPPINGS, NETWORK, layer_file, totals
 from dse.support.files import make_folder, write_json
-from dse.support.interrupts import prepare_process
 
 if TYPE_CHECKING:
-    from dse.optimum.front import Front
+    pass
 
-LEAST_TIME = 1e-6
-"""Seconds of a proof whose time is over: it has its first bound all the same."""
-
-
-@dataclass
-class NetworkTime:
-    """At most `each` seconds for the proofs of a layer, `in_all` for all proofs; None is no limit.
-
-    Time for all of them is shared out as proofs are begun: each has its part of what the ones before it left.
-    Compiling and checking do not count.
-    """
-
-    each: float | None
-    in_all: float | None
-    parts: int
-    """How many proofs are to come, those of the total counted as one a layer."""
-    spent: dict[str, float] = field(default_factory=dict)
-    """Seconds so far, by layer."""
-
-    def of_next(self, layer: str) -> float | None:
-        """The seconds that the next proof, one of this layer, has."""
-        left = math.inf if self.each is None else self.each - self.spent.get(layer, 0.0)
-        if self.in_all is not None:
-            left = min(left, (self.in_all - self.seconds) / max(self.parts, 1))
-        return None if math.isinf(left) else max(left, LEAST_TIME)
-
-    def note(self, layer: str, proof: Certificate | Front) -> None:
-        """What a proof of the layer took, or those of its front."""
-        self.spent[layer] = self.spent.get(layer, 0.0) + proof.own_seconds
-
-    @property
-    def seconds(self) -> float:
-        """Seconds of all proofs."""
-        return sum(self.spent.values())
-
-    @property
-    def over(self) -> bool:
-        """Whether the time for all proofs is over."""
-        return self.in_all is not None and self.seconds >= self.in_all
-
-
-Answer = TypeVar("Answer")
 CERTIFICATES = "certificates"
 """The certificates in the folder of a network, beside the totals and the best mapping of each layer."""
 CERTIFICATE = "certificate.json"
@@ -78,66 +32,96 @@ def certify_network(
     network: str,
     accelerator: str,
     problems: Mapping[str, AnyProblem],
+    options: NetworkOptions = DEFAULTS,
     *,
     out: Path | None = None,
     observe: Callable[[str], None] = lambda layer: None,
     observe_total: Callable[[float], None] = lambda gap: None,
-    in_all: float | None = None,
-    gap: float = 0.0,
-    workers: int = 1,
-    **options: Any,
 ) -> dict[str, Any]:
-    """Certify each of a network's layers, given by their full names, in so many `workers`, processes.
+    """Certify each of a network's layers, given by their full names.
 
     The result is plain data: what was certified, `layers` with an entry each, their `totals` (None if a
     layer has no mapping) and of the total objective `status`, `lower_bound` and `gap`, as a certificate has
     them. Of a product such as EDP the total's own optimum is proven (see `dse.optimum.total`): `best` of each
     layer is then the mapping that it has there, `own` the layer's own best where that is another, and
-    `layer_by_layer` the totals of the layers' own. Its proofs end as soon as what is found is at most `gap`,
-    a share, above its bound, which the layers' own proofs may say already; `observe_total` is told the gap
-    that is left. `options` are those of `certify_layer`, for each layer; all proofs together
-    have `in_all` seconds, and `seconds` says what they took.
+    `layer_by_layer` the totals of the layers' own. Its proofs end as soon as what is found is at most the
+    options' `gap` above its bound, which the layers' own proofs may say already; `observe_total` is told the
+    gap that is left. `seconds` says what the proofs took.
     With `out`, a folder, mappings and certificates are written to it; a run that was interrupted finds in the
     cache how far its proofs were. `observe` is told the name of each layer that is done.
     """
     if out is not None:
         make_folder(out, MAPPINGS, CERTIFICATES)
-    layers, proofs = [], []
-    limit = options.pop("time_limit", None)
     # The total's proofs have as much time as the layers' own.
-    time = NetworkTime(limit, in_all, len(problems) * (1 + has_total(problems)))
-    cache, check = options.get("cache", True), options.get("check", False)
-    with side_by_side(workers) as run:
-        calls = (
-            (spec, accelerator, problem, time.of_next(spec), cache, check)
-            for spec, problem in problems.items()
-        )
-        answers = run(_layer, calls)
-        for place, (spec, problem) in enumerate(problems.items()):
-            found, entry = next(answers)
-            time.note(spec, found)
-            time.parts -= 1
-            layers.append({**entry, "repeats": problem.layer.repeats})
-            proofs.append(found)
-            if out is not None:
-                name = layer_file(place, spec)
-                write_layer(entry, out / MAPPINGS / name, out / CERTIFICATES / name)
-            observe(spec)
-        problem = next(iter(problems.values()))
-        own = total = totals(problems, layers)
-        status, bound = bound_of_total(problems, proofs, own)
-        enough = own is not None and gap_between(own[problem.objective], bound or 0.0) <= gap
-        least = None
-        if own and not (enough and gap) and has_total(problems):
-            prove = partial(_prove_side_by_side, run, time, cache)
-            least = _least_total(problems, proofs, prove, lambda: time.over, gap, observe_total)
+    time = NetworkTime(options.time_limit, options.in_all, len(problems) * (1 + has_total(problems)))
+    with side_by_side(options.workers) as run:
+        layers, proofs = _certify_layers(accelerator, problems, options, time, run, out, observe)
+        own = totals(problems, layers)
+        prove = partial(_prove_side_by_side, run, time, options.cache)
+        least = _least_total(problems, proofs, own, options.gap, prove, lambda: time.over, observe_total)
     if least is not None:
         _choose(problems, layers, proofs, least, out)
-        total = totals(problems, layers)
+    data = {
+        **_described(network, accelerator, problems, layers, proofs, least),
+        "seconds": time.seconds,
+        "time_limit": options.in_all,
+        "within": options.gap,
+    }
+    if least is not None:
+        checks = [asdict(one) for one in _verified(problems, proofs, least)] if options.check else []
+        verified: dict[str, Any] = {"verified": checks} if checks else {}
+        data |= {"total": {**least.to_dict(), **verified}, "layer_by_layer": own}
+    if out is not None:
+        write_json(out / NETWORK, data)
+    return data
+
+
+def _certify_layers(
+    accelerator: str,
+    problems: Mapping[str, AnyProblem],
+    options: NetworkOptions,
+    time: NetworkTime,
+    run: SideBySide,
+    out: Path | None,
+    observe: Callable[[str], None],
+) -> tuple[list[dict[str, Any]], list[Certificate]]:
+    """Each layer's entry and certificate; they are written as they come."""
+    layers, proofs = [], []
+    calls = (
+        (spec, accelerator, problem, time.of_next(spec), options.cache, options.check)
+        for spec, problem in problems.items()
+    )
+    answers = run(_layer, calls)
+    for place, (spec, problem) in enumerate(problems.items()):
+        found, entry = next(answers)
+        time.note(spec, found)
+        time.parts -= 1
+        layers.append({**entry, "repeats": problem.layer.repeats})
+        proofs.append(found)
+        if out is not None:
+            name = layer_file(place, spec)
+            write_layer(entry, out / MAPPINGS / name, out / CERTIFICATES / name)
+        observe(spec)
+    return layers, proofs
+
+
+def _described(
+    network: str,
+    accelerator: str,
+    problems: Mapping[str, AnyProblem],
+    layers: list[dict[str, Any]],
+    proofs: Sequence[Certificate],
+    least: Total | None,
+) -> dict[str, Any]:
+    """What was proven of a network, as plain data; `least` is of its total, where there is one."""
+    problem = next(iter(problems.values()))
+    total = totals(problems, layers)
+    status, bound = bound_of_total(problems, proofs, total)
+    if least is not None:
+        # The layers' own mappings bound the total too; sums that are equal may be rounded otherwise.
         status, loss = least.status, total[problem.objective] if total else least.loss
-        # Sums that are equal may be rounded otherwise.
         bound = loss if status == OPTIMAL else min(max(least.lower_bound, bound or 0.0), loss)
-    data: dict[str, Any] = {
+    return {
         "network": network,
         "accelerator": accelerator,
         "objective": problem.objective,
@@ -147,17 +131,7 @@ def certify_network(
         "status": status,
         "lower_bound": bound,
         "gap": gap_between(total[problem.objective], bound) if total and bound is not None else None,
-        "seconds": time.seconds,
-        "time_limit": in_all,
-        "within": gap,
     }
-    if least is not None:
-        checks = [asdict(one) for one in _verified(problems, proofs, least)] if options.get("check") else []
-        verified: dict[str, Any] = {"verified": checks} if checks else {}
-        data |= {"total": {**least.to_dict(), **verified}, "layer_by_layer": own}
-    if out is not None:
-        write_json(out / NETWORK, data)
-    return data
 
 
 def _layer(
@@ -191,11 +165,25 @@ def _prove_side_by_side(
 
 
 def _least_total(
-    problems: Mapping[str, AnyProblem], proofs: Sequence[Certificate], *options: Any
+    problems: Mapping[str, AnyProblem],
+    proofs: Sequence[Certificate],
+    own: Mapping[str, float] | None,
+    gap: float,
+    *options: Any,
 ) -> Total | None:
-    """The least product of the totals, where every layer has a mapping whose proof is more than a floor."""
+    """The least product of the totals, where every layer has a mapping whose proof is more than a floor.
+
+    None too where the layers' `own` totals are within a `gap` of what their proofs say.
+    """
+    if not own or not has_total(problems):
+        return None
+    objective = next(iter(problems.values())).objective
+    _, bound = bound_of_total(problems, proofs, own)
+    if gap and gap_between(own[objective], bound or 0.0) <= gap:
+        return None
     known = all(proof.best is not None and proof.counts.groups for proof in proofs)
-    return least_total(problems, proofs, *options) if known else None
+    prove, over, observe = options
+    return least_total(problems, proofs, prove, over, gap, observe) if known else None
 
 
 def _choose(
@@ -264,32 +252,3 @@ def write_layer(entry: Mapping[str, Any], mapping: Path, certificate: Path) -> N
     write_json(certificate, entry)
     if entry["best"]:
         write_json(mapping, entry["best"]["mapping"])
-
-
-class SideBySide(Protocol):
-    """Calls a function with each of some arguments; answers come in their order."""
-
-    def __call__(
-        self, function: Callable[..., Answer], calls: Iterable[tuple[Any, ...]], /
-    ) -> Iterator[Answer]:
-        """The answers. In one process, the arguments of a call are made when the one before is done."""
-
-
-@contextmanager
-def side_by_side(workers: int) -> Iterator[SideBySide]:
-    """What calls functions in so many processes, or in this one."""
-    if workers == 1:
-        yield lambda function, calls: (function(*call) for call in calls)
-        return
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=prepare_process) as pool:
-
-        def call_all(function: Callable[..., Answer], calls: Iterable[tuple[Any, ...]]) -> Iterator[Answer]:
-            waiting = [pool.submit(function, *call) for call in calls]
-            try:
-                for one in waiting:
-                    yield one.result()
-            finally:
-                for one in waiting:
-                    one.cancel()
-
-        yield call_all

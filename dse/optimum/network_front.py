@@ -19,7 +19,7 @@ import numpy as np
 from dse.core.certificate import BOUNDED, INFEASIBLE, OPTIMAL
 from dse.core.problem import AnyProblem
 from dse.optimum.front import Front, as_dict, certify_front
-from dse.optimum.network import NetworkTime
+from dse.optimum.network_options import DEFAULTS, NetworkOptions, NetworkTime
 from dse.search.network import layer_file
 from dse.support.arrays import BoolArray, FloatArray, IntArray
 from dse.support.files import make_folder, write_json
@@ -124,31 +124,28 @@ def certify_network_front(
     network: str,
     accelerator: str,
     problems: Mapping[str, AnyProblem],
+    options: NetworkOptions = DEFAULTS,
     *,
-    time_limit: float | None = None,
-    in_all: float | None = None,
-    cache: bool | str | Path = True,
-    check: bool = False,
     out: Path | None = None,
     observe: Callable[[str], None] = lambda layer: None,
 ) -> dict[str, Any]:
     """Prove the front of each of a network's layers, given by their full names, and add up the network's.
 
     Plain data: `layers` with the front of each, and `points` with total `latency` (s) and `energy` (J), and
-    by layer which of its points, counted from 0. `time_limit` is of a layer, `in_all` of all. With a layer
-    whose front is not whole, `status` is `bounded`, and `points` are of what is proven. With `out`, a folder,
-    they are written.
+    by layer which of its points, counted from 0. With a layer whose front is not whole, `status` is
+    `bounded`, and `points` are of what is proven. With `out`, a folder, they are written.
     """
     if out is not None:
         make_folder(out, FRONTS)
     fronts: list[Front] = []
     layers = []
-    time = NetworkTime(time_limit, in_all, len(problems))
+    time = NetworkTime(options.time_limit, options.in_all, len(problems))
     for place, (spec, problem) in enumerate(problems.items()):
-        fronts.append(certify_front(problem, time.of_next(spec), cache=cache))
+        fronts.append(certify_front(problem, time.of_next(spec), cache=options.cache))
         time.note(spec, fronts[-1])
         time.parts -= 1
-        entry = {**as_dict(fronts[-1], spec, accelerator, check=check), "repeats": problem.layer.repeats}
+        entry = as_dict(fronts[-1], spec, accelerator, check=options.check)
+        entry["repeats"] = problem.layer.repeats
         layers.append(entry)
         if out is not None:
             write_json(out / FRONTS / layer_file(place, spec), entry)

@@ -7,9 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from dse.analysis.findings import Findings
-from dse.analysis.repriced import Repriced
 from dse.analysis.study import Study
-from dse.report.formats import Table
 from dse.report.page.page import Page
 from dse.report.plots import Drawing, draw, remove_stale, svg, write_drawing
 from dse.report.plots.canvas import COLUMN
@@ -24,8 +22,7 @@ AGAIN_SECONDS = 2.0
 def write_pictures(
     study: Study,
     findings: Findings,
-    tables: Sequence[Table],
-    repriced: Sequence[Repriced],
+    page: Page,
     *,
     more: Sequence[Drawing] = (),
     linked: Sequence[str] = (),
@@ -41,7 +38,6 @@ def write_pictures(
     """
     path, folder = study.folder / PAGE, study.folder / "figures"
     drawings = draw(study, findings) | {drawing.name: drawing for drawing in more}
-    page = Page.of(study, findings, tables, repriced)
 
     def write(figures: Mapping[str, str], files: Sequence[str]) -> None:
         coming = [drawing.title for name, drawing in drawings.items() if name not in figures]

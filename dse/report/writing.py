@@ -188,12 +188,12 @@ def table_of(report: Report, name: str) -> Table:
 def _write_pictures(
     report: Report, more: Sequence[Drawing], linked: Sequence[str], latex: bool, tell: Tell
 ) -> Path:
+    from dse.report.page.page import Page
     from dse.report.pictures import write_pictures
 
     tables = [table for table in report.tables if table.name != "repriced"]
-    return write_pictures(
-        report.study, report.findings, tables, report.repriced, more=more, linked=linked, pdf=latex, tell=tell
-    )
+    page = Page.of(report.study, report.findings, tables, report.repriced)
+    return write_pictures(report.study, report.findings, page, more=more, linked=linked, pdf=latex, tell=tell)
 
 
 def _gene_drawing(study: Study, key: str) -> Drawing:

@@ -256,15 +256,20 @@ def run_cell(
         if journal is not None:
             journal.sync(record, force=True)
     if evaluate.remaining:
-        try:
-            # If the gate has failed, or an observer has ended the search, this raises that again.
-            evaluate(np.empty((0, len(cell.problem.space.sizes)), np.int64))
-        except SearchEnded:
-            return record
-        raise SearcherStopped(
-            f"searcher {cell.name!r} stopped with {evaluate.remaining} of {cell.budget} samples left"
-        )
+        _refuse_early_end(cell, evaluate)
     return record
+
+
+def _refuse_early_end(cell: Cell, evaluate: Evaluator) -> None:
+    """SearcherStopped unless an observer has ended the search."""
+    try:
+        # If the gate has failed, or an observer has ended the search, this raises that again.
+        evaluate(np.empty((0, len(cell.problem.space.sizes)), np.int64))
+    except SearchEnded:
+        return
+    raise SearcherStopped(
+        f"searcher {cell.name!r} stopped with {evaluate.remaining} of {cell.budget} samples left"
+    )
 
 
 def _has_priced(record: Record) -> bool:

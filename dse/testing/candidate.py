@@ -20,7 +20,7 @@ from dse.search.evaluator import SearchProblem
 from dse.search.searcher import Searcher
 from dse.support.numerics.cpu import other_cpu
 from dse.testing.landscapes import convolution
-from dse.testing.runs import OTHER_WORLD, WatchedRun, difference, run
+from dse.testing.runs import LOUD, WatchedRun, World, difference, run
 from dse.testing.verdict import Broken
 
 START_SECONDS = 60.0
@@ -114,13 +114,13 @@ class Candidate:
     @cached_property
     def short(self) -> WatchedRun:
         """The same search with half of the budget or less."""
-        return self.run(convolution, min(SHORT, self.samples // 2), threads=MANY_THREADS)
+        return self.run(convolution, min(SHORT, self.samples // 2), around=World(threads=MANY_THREADS))
 
     @cached_property
     def repeated(self) -> WatchedRun:
         """The same search again, by the same object, in another world, beside a thread that draws from it."""
         _ = self.reference
-        return self.run(convolution, self.samples, searcher=self.searcher, world=OTHER_WORLD, beside=True)
+        return self.run(convolution, self.samples, searcher=self.searcher, around=LOUD)
 
     @cached_property
     def unlike(self) -> tuple[str, str] | None:
@@ -129,7 +129,7 @@ class Candidate:
         if seen is None:
             return None
         first, second = (self.run(convolution, self.samples) for _ in range(2))
-        elsewhere = self.run(convolution, self.samples, world=OTHER_WORLD, beside=True)
+        elsewhere = self.run(convolution, self.samples, around=LOUD)
         again = self.run(convolution, self.samples, searcher=self.searcher)
         for rule, other in ((SAME_SEED, second), (GLOBAL_RANDOM, elsewhere), (REUSABLE, again)):
             parting = difference(first, other)

@@ -12,7 +12,7 @@ from dse.search.journal import Journal
 from dse.search.record import Record
 from dse.testing.candidate import GLOBAL_RANDOM, MANY_THREADS, REUSABLE, SAME_SEED, Candidate
 from dse.testing.landscapes import convolution
-from dse.testing.runs import WatchedRun, difference
+from dse.testing.runs import WatchedRun, World, difference
 from dse.testing.verdict import Broken
 
 SAFE = 0.178
@@ -42,7 +42,7 @@ def reusable(candidate: Candidate) -> str:
 def other_seed(candidate: Candidate) -> str:
     """Another seed gives another record."""
     one, samples = candidate.short, candidate.short.budget
-    other = candidate.run(convolution, samples, seed=1, threads=MANY_THREADS)
+    other = candidate.run(convolution, samples, seed=1, around=World(threads=MANY_THREADS))
     if difference(one, other) is None:
         raise Broken(f"expected another record from another seed, got the same {samples} samples: use `rng`")
     return f"{samples} samples from either of two seeds"

@@ -27,8 +27,21 @@ from dse.testing.landscapes import MODELS, convolution
 from dse.testing.pricing import Tally, rows_priced
 from dse.testing.surroundings import drawing_thread, heard, process_settings, random_states
 
-WORLD, OTHER_WORLD = 20_507, 16_249
-"""Seeds of the global random states around a search: it must not notice which."""
+
+@dataclass(frozen=True)
+class World:
+    """What is around a search, which must not notice it.
+
+    `seed` is of the global random states; with `beside` another thread draws from them meanwhile. `threads`
+    is what numerical libraries are given.
+    """
+
+    seed: int = 20_507
+    beside: bool = False
+    threads: int = 1
+
+
+QUIET, LOUD = World(), World(16_249, beside=True)
 
 LATE_CALLS = 100
 """Calls after the last sample that are put up with, before a search is said never to end."""
@@ -72,24 +85,21 @@ def run(
     budget: int,
     *,
     seed: int = 0,
-    world: int = WORLD,
-    beside: bool = False,
-    threads: int = 1,
+    around: World = QUIET,
     journal: Journal | None = None,
     start: IntArray | None = None,
     time_limit: float,
 ) -> WatchedRun:
     """Let `searcher` search with `budget` samples for at most `time_limit` seconds; nothing it raises passes.
 
-    `world` seeds the global random states around it; with `beside` another thread draws from them meanwhile.
-    `threads` is what numerical libraries are given. The first samples are those of `start`.
+    The first samples are those of `start`.
     """
     _compile()
     modules = len(sys.modules)
     with (
         rows_priced(*MODELS) as priced,
-        (drawing_thread if beside else random_states)(world) as touched,
-        process_settings(threads) as changed,
+        (drawing_thread if around.beside else random_states)(around.seed) as touched,
+        process_settings(around.threads) as changed,
         heard() as noise,
     ):
         problem = make_problem()

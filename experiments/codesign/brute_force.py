@@ -23,6 +23,7 @@ from dse.core.domains import make_problem
 from dse.domains.codesign.reading import read_space
 from dse.optimum import certify
 from dse.optimum.network import certify_network
+from dse.optimum.network_options import NetworkOptions
 from experiments import RESULTS, keep, read_rows, write_rows
 from workloads import load
 
@@ -51,7 +52,7 @@ def machine(point: tuple[int, ...], least: float) -> tuple[str, float, float]:
     )
     if bound * (1 - ROUNDED) > least:
         return "bounded", bound, math.inf
-    found = certify_network(NETWORK, "one", problems, cache=False)
+    found = certify_network(NETWORK, "one", problems, NetworkOptions(cache=False))
     assert found["status"] == "optimal"
     return "proven", bound, found["totals"]["edp"]
 

@@ -13,6 +13,7 @@ import pytest
 from dse.core.problem import AnyProblem
 from dse.optimum.front import Front, Step, certify_front, covered, verify_front
 from dse.optimum.network_front import certify_network_front, summed, thinned
+from dse.optimum.network_options import NetworkOptions
 from dse.support.arrays import FloatArray
 from dse.support.errors import InputError
 from tests.conftest import Dse
@@ -103,7 +104,7 @@ def test_what_is_on_or_above_a_staircase_is_covered() -> None:
 @pytest.mark.parametrize("model", ["loopnest", "maestro"])
 def test_a_networks_front_is_that_of_all_choices_of_its_layers_mappings(model: str) -> None:
     problems = three_layers(model, BOTH)
-    data = certify_network_front("small", "any", problems, cache=False)
+    data = certify_network_front("small", "any", problems, NetworkOptions(cache=False))
     totals = {(0.0, 0.0)}
     for problem in problems.values():
         times = problem.layer.repeats
@@ -131,7 +132,9 @@ def test_the_fronts_of_a_network_share_its_time(monkeypatch: pytest.MonkeyPatch)
         return replace(front, steps=(*front.steps, Step("energy", first)))
 
     monkeypatch.setattr("dse.optimum.network_front.certify_front", taking_a_second)
-    certify_network_front("small", "any", three_layers("loopnest", BOTH), in_all=7.0, cache=False)
+    certify_network_front(
+        "small", "any", three_layers("loopnest", BOTH), NetworkOptions(in_all=7.0, cache=False)
+    )
     assert limits == pytest.approx([7 / 3, 6 / 2, 5])
 
 

@@ -13,7 +13,8 @@ from dse.core.certificate import Certificate
 from dse.core.objective import objective_named
 from dse.core.problem import AnyProblem
 from dse.optimum import certify
-from dse.optimum.network import NetworkTime, certify_network
+from dse.optimum.network import certify_network
+from dse.optimum.network_options import NetworkOptions, NetworkTime
 from tests.optimum import certify_cases, certify_loopnest_cases
 from tests.optimum.certify_cases import every_pair
 
@@ -70,7 +71,7 @@ def test_the_least_total_is_that_of_all_choices_of_mappings(model: str, objectiv
 def assert_the_least_total(model: str, objective: str) -> None:
     """What is proven of three layers is what all choices of their mappings come to."""
     problems = three_layers(model, objective)
-    data = certify_network("small", "any", problems, cache=False, check=True)
+    data = certify_network("small", "any", problems, NetworkOptions(cache=False, check=True))
     assert data["status"] == "optimal"
     assert data["gap"] == 0.0
     assert data["totals"][objective] == pytest.approx(least_of_all_choices(model, objective), rel=1e-11)
@@ -81,18 +82,20 @@ def assert_the_least_total(model: str, objective: str) -> None:
 def test_a_total_whose_proofs_ran_out_of_time_has_a_bound_below_the_optimum() -> None:
     problems = three_layers("loopnest", "edp")
     least = least_of_all_choices("loopnest", "edp")
-    data = certify_network("small", "any", problems, cache=False, time_limit=1e-9)
+    data = certify_network("small", "any", problems, NetworkOptions(cache=False, time_limit=1e-9))
     assert data["status"] in ("bounded", "optimal")
     assert 0 < data["lower_bound"] <= least * (1 + 1e-12) <= data["totals"]["edp"] * (1 + 2e-12)
 
 
 def test_a_total_ends_where_the_gap_is_enough() -> None:
     problems = three_layers("maestro", "energy * latency^2")
-    least = certify_network("small", "any", problems, cache=False)["lower_bound"]
+    least = certify_network("small", "any", problems, NetworkOptions(cache=False))["lower_bound"]
     gaps: list[float] = []
     # A gap that the layers' own proofs leave, one that needs lines, and one that needs all of them.
     for gap, by_lines in ((0.5, False), (1e-4, True), (0.0, True)):
-        data = certify_network("small", "any", problems, cache=False, gap=gap, observe_total=gaps.append)
+        data = certify_network(
+            "small", "any", problems, NetworkOptions(cache=False, gap=gap), observe_total=gaps.append
+        )
         assert ("total" in data, data["within"]) == (by_lines, gap)
         assert data["gap"] <= gap
         assert data["lower_bound"] <= least <= data["totals"]["energy * latency^2"] * (1 + 1e-12)
@@ -103,7 +106,10 @@ def test_a_total_ends_where_the_gap_is_enough() -> None:
 
 def test_a_total_is_the_same_in_any_number_of_processes() -> None:
     problems = three_layers("loopnest", "edp")
-    one, two = (certify_network("small", "any", problems, cache=False, workers=workers) for workers in (1, 2))
+    one, two = (
+        certify_network("small", "any", problems, NetworkOptions(cache=False, workers=workers))
+        for workers in (1, 2)
+    )
     for data in (one, two):
         data["seconds"] = data["total"]["seconds"] = 0.0
         for entry in data["layers"]:
@@ -122,7 +128,7 @@ def test_the_time_of_a_network_is_shared_by_all_its_proofs_and_told() -> None:
     assert NetworkTime(60.0, None, 4, {"one": 50.0}).of_next("one") == 10.0
     assert NetworkTime(None, None, 4).of_next("one") is None
     problems = three_layers("loopnest", "edp")
-    data = certify_network("small", "any", problems, cache=False, in_all=1e-9)
+    data = certify_network("small", "any", problems, NetworkOptions(cache=False, in_all=1e-9))
     assert data["time_limit"] == 1e-9
     assert data["seconds"] >= sum(entry["certificate"]["seconds"] for entry in data["layers"]) > 0
     assert 0 < data["lower_bound"] <= least_of_all_choices("loopnest", "edp") * (1 + 1e-12)

@@ -8,6 +8,7 @@ import pytest
 from dse.core.objective import objective_named
 from dse.optimum.lines import Sum, least_of_weights, least_weighted
 from dse.optimum.network import certify_network
+from dse.optimum.network_options import NetworkOptions
 from tests.optimum.test_total import least_of_all_choices, three_layers
 
 
@@ -46,7 +47,7 @@ def test_bounds_of_totals_within_any_gap_are_below_all_choices_and_verified(
     problems, least = three_layers(model, objective), least_of_all_choices(model, objective)
     proofs = []
     for gap in (2e-2, 3e-3, 3e-4, 3e-5):
-        data = certify_network("small", "any", problems, cache=False, gap=gap, check=True)
+        data = certify_network("small", "any", problems, NetworkOptions(cache=False, gap=gap, check=True))
         assert data["gap"] <= gap
         assert data["lower_bound"] <= least * (1 + 1e-12)
         assert data["totals"][objective] >= least * (1 - 1e-12)

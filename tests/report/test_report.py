@@ -12,6 +12,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from dse.campaign.curves import CURVES, write_curves
+from dse.report.page.page import Page
 from dse.report.pictures import write_pictures
 from dse.report.plots import Drawing
 from dse.report.tables import NAMES
@@ -242,7 +243,7 @@ def test_figures_that_take_long_are_on_the_page_before_the_last_is_drawn(tmp_pat
     counts: list[int] = []
     page = tmp_path / "index.html"
     write_pictures(
-        report.study, report.findings, [], (),
+        report.study, report.findings, Page.of(report.study, report.findings, [], ()),
         tell=lambda text: counts.append(page.read_text(encoding="utf-8").count('class="paper"')),
         clock=itertools.count(0, 3.0).__next__,
     )  # fmt: skip

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from dse.cli import output
 from dse.cli.exporting import Formats, check_formats, export_best, export_layers
-from dse.cli.networks import layers_asked, note_merged, problems_asked
+from dse.cli.networks import ProblemOptions, layers_asked, note_merged, problems_asked
 from dse.cli.options import (
     ACCELERATOR_OPTION,
     LAYER_OPTION,
@@ -34,6 +34,9 @@ from dse.cli.options import (
     with_nests,
 )
 from dse.support.errors import InputError
+
+if TYPE_CHECKING:
+    from dse.optimum.network_options import NetworkOptions
 
 FAILED = 1
 GAP = 0.001
@@ -128,6 +131,7 @@ def command(
     from dse.core.listed import Wanted, read_share
     from dse.core.objective import several
     from dse.optimum.default import ANY, FACTORS, SECONDS_ANY, over_any_tiles
+    from dse.optimum.network_options import NetworkOptions
     from dse.support.validation import positive_number, whole_number
 
     layers, formats = layers_asked("certify", layer, network), check_formats(format, out)
@@ -162,18 +166,17 @@ def command(
         accelerator,
         objective,
         model,
-        space=space,
-        hardware=hardware,
-        fix=with_nests(fix, nests),
-        limits=limit,
         refuse=partial(_refuse, roofline=roofline, formats=formats),
         named=network is not None,
     )
+    options_of = partial(
+        ProblemOptions, space=space, hardware=hardware, fix=with_nests(fix, nests), limits=limit
+    )
     narrow = several(objective) or chains or bool(formats)
     problems = (
-        asked(tiles=tiles or FACTORS)
+        asked(options_of(tiles or FACTORS))
         if tiles or narrow
-        else over_any_tiles(lambda one: asked(tiles=one), model)
+        else over_any_tiles(lambda one: asked(options_of(one)), model)
     )
     given = time_limit  # By default there is one: some spaces may be too large for a proof.
     if time_limit is None:
@@ -183,14 +186,14 @@ def command(
     if not json:
         for line in errors_said({"machine": accelerator, "constants": constants}):
             print(line)
-    options = {"time_limit": time_limit, "cache": kept, "check": verify}
+    options: dict[str, Any] = {"time_limit": time_limit, "cache": kept, "check": verify}
     in_all = {"time_limit": None, "in_all": given} if given is not None else {}
     try:
         if chains:
             from dse.cli.chains_view import certify_chains
 
-            options |= in_all | {"lines": line_buffers}
-            entry = certify_chains(str(network), accelerator, problems, json, options, out)
+            asked_of = NetworkOptions(**options | in_all, lines=line_buffers)
+            entry = certify_chains(str(network), accelerator, problems, json, asked_of, out)
             _exit([entry])
         elif several(objective):
             limits = in_all if network else {}
@@ -199,17 +202,9 @@ def command(
             own = options | {"wanted": wanted, "more_nests": not (narrow or nests or wanted)}
             _certify_layer(accelerator, problems, out, formats, json, own, detail=detail)
         else:
-            shared = {"gap": GAP if gap is None else gap, "workers": workers}
-            _certify_network(
-                network,
-                accelerator,
-                problems,
-                out,
-                formats,
-                json,
-                options | in_all | shared,
-                roofline=roofline,
-            )
+            share = GAP if gap is None else gap
+            asked_of = NetworkOptions(**options | in_all, gap=share, workers=workers)
+            _certify_network(network, accelerator, problems, out, formats, json, asked_of, roofline=roofline)
     except KeyboardInterrupt:
         if not fresh:
             typer.echo("dse: what is proven is kept; the same command goes on from there", err=True)
@@ -282,7 +277,7 @@ def _certify_network(
     out: Path | None,
     formats: tuple[str, ...],
     json: bool,
-    options: dict[str, Any],
+    options: NetworkOptions,
     *,
     roofline: bool,
 ) -> None:
@@ -291,7 +286,7 @@ def _certify_network(
 
     with LayerBar(network, len(problems)) as bar:
         data = certify_network(
-            network, accelerator, problems, out=out, observe=bar, observe_total=bar.total, **options
+            network, accelerator, problems, options, out=out, observe=bar, observe_total=bar.total
         )
     export_layers(formats, problems, data, out)
     if out is not None and roofline:
@@ -299,7 +294,7 @@ def _certify_network(
     if json:
         output.print_json(data)
     else:
-        show_network(data, out, kept=options["cache"] is not False, roofline=roofline)
+        show_network(data, out, kept=options.cache is not False, roofline=roofline)
     total = {"layer": network, "best": data["totals"], **data["total"]} if "total" in data else None
     _exit([*data["layers"], *([total] if total else [])])
 
@@ -315,13 +310,16 @@ def _certify_fronts(
     from dse.cli.certify_view import LayerBar
     from dse.cli.front_view import draw_front, show_front, show_network_front
     from dse.optimum.network_front import certify_layer_front, certify_network_front
+    from dse.optimum.network_options import NetworkOptions
 
     name = network or next(iter(problems))
     with LayerBar(name, len(problems)) as bar:
         shown = (
             certify_layer_front(name, accelerator, problems[name], out=out, **options)
             if network is None
-            else certify_network_front(name, accelerator, problems, out=out, observe=bar, **options)
+            else certify_network_front(
+                name, accelerator, problems, NetworkOptions(**options), out=out, observe=bar
+            )
         )
     if out is not None:
         draw_front(None if network else problems[name], shown, out)

@@ -141,8 +141,11 @@ def command(
         if verify or any(caps.values()):
             option = "--verify is" if verify else "--max-latency and --max-power are"
             raise InputError(f"{option} of a proof: a search has none")
-        asked = {"inner": inner, "inner_budget": inner_budget, "budget": budget, "seed": seed}
-        _search(layers, space, objective, searcher, settings, asked, time_limit, out, json)
+        from dse.search.searcher import parse_settings
+
+        asked: dict[str, Any] = {"inner": inner, "inner_budget": inner_budget, "budget": budget, "seed": seed}
+        asked |= {"searcher": searcher, "settings": parse_settings(settings or [])}
+        _search(layers, space, objective, asked | {"time_limit": time_limit}, out, json)
         return
     with Progress(time_limit) as progress:
         found = codesign(
@@ -236,10 +239,7 @@ def _search(
     layers: Any,
     space: Any,
     objective: str,
-    searcher: str | None,
-    settings: list[str] | None,
     asked: dict[str, Any],
-    time_limit: float | None,
     out: Path | None,
     json: bool,
 ) -> None:
@@ -248,22 +248,11 @@ def _search(
     from dse.cli.search_view import Bar
     from dse.core.cost_models import unit_of
     from dse.optimum.codesign import codesign
-    from dse.search.searcher import parse_settings
 
     bar = Bar(layers.name, asked["budget"] or 0, unit_of(objective, space.model.name))
     try:
         with bar:
-            found = codesign(
-                layers,
-                space,
-                objective,
-                time_limit=time_limit,
-                searcher=searcher,
-                settings=parse_settings(settings or []),
-                observers=[bar],
-                out=out,
-                **asked,
-            )
+            found = codesign(layers, space, objective, observers=[bar], out=out, **asked)
     except KeyboardInterrupt:
         again = "its samples are lost without --out DIR" if out is None else "the same command goes on"
         typer.echo(f"stopped after {bar.samples:,} samples; {again}", err=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dse.cli import output
-from dse.cli.networks import problem_asked
+from dse.cli.networks import ProblemOptions, problem_asked
 from dse.cli.options import (
     AcceleratorName,
     ConstantsFile,
@@ -90,7 +90,7 @@ def command(
     if linkage not in LINKAGES:
         raise unknown("linkage", linkage, LINKAGES)
     model = chosen_model(cost_model, constants)
-    problem = problem_asked(layer, accelerator, objective, model, tiles=tiles, space=space, fix=fix)
+    problem = problem_asked(layer, accelerator, objective, model, ProblemOptions(tiles, space, fix=fix))
     most = int((problem.space.sizes > 1).sum())
     dealt_to = [whole_number(number, "--agents", most=most) for number in agents or ()]
     dealt_to = dealt_to or [number for number in AGENTS if number <= most]

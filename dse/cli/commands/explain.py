@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dse.cli import output
-from dse.cli.networks import note_merged, problem_asked
+from dse.cli.networks import ProblemOptions, note_merged, problem_asked
 from dse.cli.options import (
     AcceleratorName,
     ConstantsFile,
@@ -84,19 +84,18 @@ def command(
     feasible mappings.
     """
     model = chosen_model(cost_model, constants)
+    options = ProblemOptions(tiles or FACTORS, fix=fix, limits=limit)
     if what_if:
         if mapping is not None:
             raise InputError("--what-if is of the best of all mappings: leave --mapping out")
         given = objective or "latency"
-        problem = problem_asked(
-            layer, accelerator, given, model, tiles=tiles or FACTORS, fix=fix, limits=limit
-        )
+        problem = problem_asked(layer, accelerator, given, model, options)
         note_merged(layer)
         explain_what_if(problem, layer, accelerator, tiles=tiles, time_limit=time_limit, json=json)
         return
     if objective is not None or time_limit is not None:
         raise InputError("--objective and --time-limit are of --what-if")
-    problem = problem_asked(layer, accelerator, "edp", model, tiles=tiles or FACTORS, fix=fix, limits=limit)
+    problem = problem_asked(layer, accelerator, "edp", model, options)
     explanation = problem.explanation(None if mapping is None else problem.find_mapping(mapping))
     proof = None if mapping or explanation.feasible else _proof(problem)
     note_merged(layer)

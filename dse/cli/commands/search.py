@@ -10,7 +10,7 @@ import typer
 
 from dse.cli import output
 from dse.cli.exporting import Formats, check_formats, export_best, export_layers
-from dse.cli.networks import layers_asked, note_merged, problems_asked
+from dse.cli.networks import ProblemOptions, layers_asked, note_merged, problems_asked
 from dse.cli.options import (
     ACCELERATOR_OPTION,
     LAYER_OPTION,
@@ -137,12 +137,7 @@ def command(
         accelerator,
         objective,
         model,
-        tiles=tiles,
-        space=space,
-        hardware=hardware,
-        fix=with_nests(fix, nests),
-        area_budget=budget_area,
-        limits=limit,
+        ProblemOptions(tiles, space, hardware, with_nests(fix, nests), budget_area, limit),
         named=network is not None,
     )
     note_merged(network or layer or "")

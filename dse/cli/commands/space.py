@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dse.cli import output
-from dse.cli.networks import note_merged, problem_asked
+from dse.cli.networks import ProblemOptions, note_merged, problem_asked
 from dse.cli.options import (
     ACCELERATOR_OPTION,
     LAYER_OPTION,
@@ -54,9 +54,7 @@ def command(
         missing = "--layer" if layer is None else "--accelerator"
         raise InputError(f"missing option '{missing}'; see 'dse space --help'")
     model = chosen_model(cost_model, None)
-    problem = problem_asked(
-        layer, accelerator, "edp", model, tiles=tiles, space=space, hardware=hardware, fix=fix
-    )
+    problem = problem_asked(layer, accelerator, "edp", model, ProblemOptions(tiles, space, hardware, fix))
     made = problem.space
     note_merged(layer)
     if json:

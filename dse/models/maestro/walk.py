@@ -161,6 +161,22 @@ def fill_levels(layer, hardware, row, tables, params, orders):
     return fill_states(outer, params[0])
 
 
+@subroutine
+def slowest_cycles(tables, params, orders, masks, hardware, run, runs):
+    """Leaves in `run` the cycles of the slowest unit, of those at the edge too, and the first one's calls."""
+    reason = inner_cycles(tables, params, orders, masks, hardware, YES, run, runs)
+    if reason != FEASIBLE:
+        return reason
+    compute, calls = run[0], run[1]
+    if params[0, SPATIAL_EDGE] == 1 and params[0, SPATIAL_PARTIAL] == 1 and params[0, UNITS] > 1:
+        reason = inner_cycles(tables, params, orders, masks, hardware, NO, run, runs)
+        if reason != FEASIBLE:
+            return reason
+        compute = max(compute, run[0])
+    run[0], run[1] = compute, calls
+    return FEASIBLE if compute > 0 else NO_WORK
+
+
 @subroutine_with_arrays
 def price_any(layer, hardware, row, tables, params, orders, runs, figures):
     """Prices one mapping case by case (step 5.3 of `reference`); returns a reason. `figures` as in
@@ -194,20 +210,11 @@ def price_any(layer, hardware, row, tables, params, orders, runs, figures):
         if psums <= 0:
             continue
         work = produce_all(outer, params[0], masks, YES)
-        reason = inner_cycles(tables, params, orders, masks, hardware, YES, run, runs)
+        reason = slowest_cycles(tables, params, orders, masks, hardware, run, runs)
         if reason != FEASIBLE:
             return reason
-        compute, first_calls = run[0], run[1]
-        if params[0, SPATIAL_EDGE] == 1 and params[0, SPATIAL_PARTIAL] == 1 and params[0, UNITS] > 1:
-            reason = inner_cycles(tables, params, orders, masks, hardware, NO, run, runs)
-            if reason != FEASIBLE:
-                return reason
-            compute = max(compute, run[0])
-        if compute <= 0:
-            return NO_WORK
-        if not accepted:
-            calls = first_calls
-        accepted = True
+        compute = run[0]
+        calls, accepted = calls if accepted else run[1], True
         into = noc_delay(inputs + weights, bandwidth, latency)
         out = noc_delay(egress, bandwidth, latency)
         # The first case waits for its data; the others load ahead.

@@ -19,6 +19,7 @@ from dse.optimum.chains.check import check_chain
 from dse.optimum.chains.proofs import shared_out
 from dse.optimum.chains.result import ChainProof
 from dse.optimum.chains.solve import certify_chains
+from dse.optimum.network_options import DEFAULTS, NetworkOptions
 from dse.support.compilations import compiling
 from dse.support.files import make_folder, write_json
 
@@ -38,32 +39,27 @@ def certify_network_chains(
     parts: Sequence[Chain],
     make: Callable[[Layer], AnyProblem],
     residence: Residence,
+    options: NetworkOptions = DEFAULTS,
     *,
-    time_limit: float | None = None,
-    in_all: float | None = None,
-    cache: bool | str | Path = True,
-    check: bool = False,
-    lines: bool = False,
     out: Path | None = None,
     observe: Callable[[str], None] = lambda layer: None,
 ) -> tuple[ChainProof, dict[str, Any]]:
     """The proof of a network's chains, and as plain data.
 
-    With `lines` two convolutions may have a line buffer. `time_limit` is of a proof of one layer's run,
-    `in_all` of all of them, which leaves each layer its part.
+    The time limit is of a proof of one layer's run; the time for all proofs leaves each layer its part.
     """
     if out is not None:
         make_folder(out)
-    clock = Clock(in_all)
+    clock = Clock(options.in_all)
 
     def prove(problem: AnyProblem, seconds: float | None) -> Certificate:
         observe(problem.layer.name)
-        limits = [one for one in (seconds, time_limit) if one is not None]
-        return certify(problem, min(limits, default=None), cache=cache)
+        limits = [one for one in (seconds, options.time_limit) if one is not None]
+        return certify(problem, min(limits, default=None), cache=options.cache)
 
     proving = shared_out(prove, clock, (layer for part in parts for layer in part.layers))
     with compiling(clock.pause):
-        proof = certify_chains(parts, make, residence, proving, lines=lines, over=lambda: clock.over)
+        proof = certify_chains(parts, make, residence, proving, lines=options.lines, over=lambda: clock.over)
     proof = replace(proof, seconds=clock.seconds)
     data = {
         "network": network,
@@ -73,7 +69,7 @@ def certify_network_chains(
     }
     if not isfinite(proof.lower_bound):
         data["lower_bound"] = None
-    if check:
+    if options.check:
         data["verified"] = [asdict(one) for one in check_chain(proof, residence)]
     if out is not None:
         write_json(out / CHAINS, data)

@@ -13,7 +13,7 @@ from dse.core.layer import Layer
 from dse.core.problem import AnyProblem
 from dse.core.residence import Phase, Residence
 from dse.optimum.chains.tilings import Size
-from dse.optimum.network import LEAST_TIME
+from dse.optimum.network_options import LEAST_TIME
 
 Prove = Callable[[AnyProblem], Certificate]
 

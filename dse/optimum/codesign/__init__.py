@@ -79,27 +79,13 @@ def codesign(
     wanted, caps = network_objective(objective), caps_of(max_latency, max_power)
     _refuse_mixed(searcher, budget, inner, time_limit)
     if searcher is not None:
-        from dse.optimum.codesign.searched import search_codesign
+        from dse.optimum.codesign.searched import Search, search_codesign
 
-        if caps:
-            raise InputError("caps on latency and power are of proofs: a searcher has none")
-        if work.by_shares:
-            raise InputError(
-                "a searcher has networks by whole runs, as in 'resnet50=3': shares are of proofs"
-            )
+        _refuse_proofs_own(caps, work)
+        search = Search(searcher, budget or 0, seed, settings, inner, inner_budget)
+        folder = None if out is None else Path(out)
         return search_codesign(
-            work.name,
-            work.layers,
-            space,
-            wanted.name,
-            searcher,
-            budget=budget or 0,
-            seed=seed,
-            settings=settings,
-            inner=inner,
-            inner_budget=inner_budget,
-            observers=observers,
-            out=None if out is None else Path(out),
+            work.name, work.layers, space, wanted.name, search, observers=observers, out=folder
         )
     kept = Kept(work, space, wanted.name, caps.to_dict(), cache)
     found = kept.load()
@@ -167,6 +153,14 @@ def _refuse_mixed(
         raise InputError(f"searcher {searcher!r} needs a budget of network evaluations")
     if searcher is not None and time_limit is not None:
         raise InputError("a time limit is of proofs: a searcher has a budget")
+
+
+def _refuse_proofs_own(caps: Caps, work: Workload) -> None:
+    """InputError for what proofs alone can be asked for."""
+    if caps:
+        raise InputError("caps on latency and power are of proofs: a searcher has none")
+    if work.by_shares:
+        raise InputError("a searcher has networks by whole runs, as in 'resnet50=3': shares are of proofs")
 
 
 def refuse(layers: Sequence[Layer], space: HardwareSpace) -> None:

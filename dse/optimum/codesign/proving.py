@@ -15,7 +15,7 @@ from dse.core.layer import Layer
 from dse.core.problem import AnyProblem
 from dse.domains.codesign.space import Priced
 from dse.optimum import certify
-from dse.optimum.network import side_by_side
+from dse.optimum.network_options import side_by_side
 
 NJ = 1e-9
 

@@ -73,18 +73,39 @@ class SearchedCodesign:
         }
 
 
+@dataclass(frozen=True)
+class Search:
+    """Which searcher looks for the machine, by a budget of network evaluations; which for its mappings."""
+
+    searcher: str
+    budget: int
+    seed: int = 0
+    settings: Mapping[str, Any] | None = None
+    inner: str | None = None
+    inner_budget: int | None = None
+
+    @property
+    def charged(self) -> int:
+        """The network evaluations that a sample of the outer search is. InputError for what no search is."""
+        whole_number(self.budget, "budget")
+        whole_number(self.seed, "seed", least=0)
+        if self.inner is None or self.inner == CERTIFY:
+            if self.inner_budget is not None:
+                raise InputError("an inner budget is of an inner searcher: name one, and not 'certify'")
+            return 1
+        each = whole_number(INNER_BUDGET if self.inner_budget is None else self.inner_budget, "inner budget")
+        if each > self.budget:
+            raise InputError(f"the inner budget must be at most the budget of {self.budget:,}, got {each:,}")
+        return each
+
+
 def search_codesign(
     network: str,
     layers: tuple[Layer, ...],
     space: HardwareSpace,
     objective: str,
-    searcher: str,
+    search: Search,
     *,
-    budget: int,
-    seed: int = 0,
-    settings: Mapping[str, Any] | None = None,
-    inner: str | None = None,
-    inner_budget: int | None = None,
     observers: Iterable[Observer] = (),
     out: Path | None = None,
 ) -> SearchedCodesign:
@@ -92,47 +113,34 @@ def search_codesign(
 
     With `out`, a folder, samples are journalled, and a search that was interrupted goes on.
     """
-    whole_number(budget, "budget")
-    whole_number(seed, "seed", least=0)
-    each = _charged(inner, inner_budget, budget)
+    each, inner = search.charged, search.inner
     name = objective_named(objective).name
     joint = Joint(space, layers, name)
     problem = JointNetwork(joint)
     if inner is not None:
         machines = Joint(space, (), name)
-        problem = TwoLevels(machines, layers_space=joint, inner=inner, samples=each, seed=seed)
+        problem = TwoLevels(machines, layers_space=joint, inner=inner, samples=each, seed=search.seed)
         if inner != CERTIFY:
             make_searcher(inner)
     # A cell asks a problem for what JointNetwork has of one, and no more.
-    cell = Cell(problem, searcher, make_searcher(searcher, settings), seed, budget // each)  # type: ignore[arg-type]
+    searcher = make_searcher(search.searcher, search.settings)
+    cell = Cell(problem, search.searcher, searcher, search.seed, search.budget // each)  # type: ignore[arg-type]
     record = _run(cell, observers, out)
     return SearchedCodesign(
         network=network,
         objective=name,
         space=space,
-        searcher=searcher,
+        searcher=search.searcher,
         inner=inner,
         inner_budget=each,
-        seed=seed,
-        budget=budget,
+        seed=search.seed,
+        budget=search.budget,
         evaluations=len(record) * each,
         pricings=0 if inner == CERTIFY else len(record) * each * len(layers),
         proofs=len(record) * len(layers) if inner == CERTIFY else 0,
         best=_best(problem, joint, record, each),
         record=record,
     )
-
-
-def _charged(inner: str | None, inner_budget: int | None, budget: int) -> int:
-    """The network evaluations that a sample of the outer search is."""
-    if inner is None or inner == CERTIFY:
-        if inner_budget is not None:
-            raise InputError("an inner budget is of an inner searcher: name one, and not 'certify'")
-        return 1
-    each = whole_number(INNER_BUDGET if inner_budget is None else inner_budget, "inner budget")
-    if each > budget:
-        raise InputError(f"the inner budget must be at most the budget of {budget:,}, got {each:,}")
-    return each
 
 
 def _run(cell: Cell, observers: Iterable[Observer], out: Path | None) -> Record:

@@ -65,7 +65,26 @@ def draw(study: Study, findings: Findings) -> dict[str, Drawing]:
 
     What needs a second searcher is left out where there is one only.
     """
-    drawings = [
+    drawings = _of_all(study, findings)
+    if findings.fronts:
+        drawings.append(_of_fronts(study, findings))
+    if len(study.searchers) > 1:
+        drawings += _of_pairs(study, findings)
+    drawings += _paged(
+        "returns",
+        "What is drawn, and the best of it",
+        "The mean loss of the feasible samples that a searcher draws as it learns, beside or above "
+        "the best so far. A searcher that learns draws lower losses with time." + _first_of(study),
+        study.problems[:MAX],
+        ROWS,
+        lambda problems, width: mean_loss_figure(study, findings, problems, width),
+    )
+    return {drawing.name: drawing for drawing in drawings}
+
+
+def _of_all(study: Study, findings: Findings) -> list[Drawing]:
+    """The figures that every study has."""
+    return [
         Drawing(
             "gap",
             "Over all problems",
@@ -111,46 +130,40 @@ def draw(study: Study, findings: Findings) -> dict[str, Drawing]:
             lambda width: time_figure(study, findings, width),
         ),
     ]
-    if findings.fronts:
-        drawings.append(
-            Drawing(
-                "fronts",
-                "What fronts lack",
-                "The share of the exact front's hypervolume that each searcher has not found, against the "
-                "samples spent: the regret of several objectives. The lower curve is better; 0 has the whole "
-                "front.",
-                lambda width: fronts_figure(study, findings, width),
-            )
-        )
-    if len(study.searchers) > 1:
-        drawings += [
-            Drawing(
-                "improvement",
-                "Who ends lower",
-                "The probability that a run of the row's searcher ends lower than a run of the column's, "
-                "with its 95 % confidence interval. A stronger shade: the row's searcher is likelier the "
-                f"better one. {without(study)}".strip(),
-                lambda width: improvement_figure(study, findings, width),
-            ),
-            Drawing(
-                "efficiency",
-                "Who needs fewer samples",
-                "Samples that the other searcher needs to reach its own median final loss, as a multiple of "
-                "what the one needs. Right of 1 the one needs fewer; open dots were not reached on every "
-                "problem." + _shorter(study),
-                lambda width: efficiency_figure(study, findings, width),
-            ),
-        ]
-    drawings += _paged(
-        "returns",
-        "What is drawn, and the best of it",
-        "The mean loss of the feasible samples that a searcher draws as it learns, beside or above "
-        "the best so far. A searcher that learns draws lower losses with time." + _first_of(study),
-        study.problems[:MAX],
-        ROWS,
-        lambda problems, width: mean_loss_figure(study, findings, problems, width),
+
+
+def _of_fronts(study: Study, findings: Findings) -> Drawing:
+    """How near searches of several objectives come to exact fronts."""
+    return Drawing(
+        "fronts",
+        "What fronts lack",
+        "The share of the exact front's hypervolume that each searcher has not found, against the "
+        "samples spent: the regret of several objectives. The lower curve is better; 0 has the whole "
+        "front.",
+        lambda width: fronts_figure(study, findings, width),
     )
-    return {drawing.name: drawing for drawing in drawings}
+
+
+def _of_pairs(study: Study, findings: Findings) -> list[Drawing]:
+    """How searchers compare with each other."""
+    return [
+        Drawing(
+            "improvement",
+            "Who ends lower",
+            "The probability that a run of the row's searcher ends lower than a run of the column's, "
+            "with its 95 % confidence interval. A stronger shade: the row's searcher is likelier the "
+            f"better one. {without(study)}".strip(),
+            lambda width: improvement_figure(study, findings, width),
+        ),
+        Drawing(
+            "efficiency",
+            "Who needs fewer samples",
+            "Samples that the other searcher needs to reach its own median final loss, as a multiple of "
+            "what the one needs. Right of 1 the one needs fewer; open dots were not reached on every "
+            "problem." + _shorter(study),
+            lambda width: efficiency_figure(study, findings, width),
+        ),
+    ]
 
 
 def _shorter(study: Study) -> str:

@@ -16,6 +16,7 @@ from dse.core.objective import objective_named
 from dse.domains.codesign.space import HardwareSpace, Point
 from dse.optimum.codesign.fronts import MachineFront, codesign_front
 from dse.optimum.network_front import certify_network_front
+from dse.optimum.network_options import NetworkOptions
 from dse.search.fronts import nondominated
 from dse.support.arrays import FloatArray
 from dse.support.errors import InputError
@@ -113,7 +114,7 @@ def front_of_machine(space: HardwareSpace, point: Point) -> FloatArray:
         str(place): make_problem(layer, priced.hardware, "latency, energy", priced.model)
         for place, layer in enumerate(LAYERS)
     }
-    points = certify_network_front("tiny", "chip", problems, cache=False)["points"]
+    points = certify_network_front("tiny", "chip", problems, NetworkOptions(cache=False))["points"]
     area = space.described(point)["area_mm2"]
     return np.array([(one["latency"], one["energy"], area) for one in points]).reshape(-1, 3)
 
