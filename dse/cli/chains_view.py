@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dse.cli import output
 from dse.core.cost_models import unit_of
-from dse.optimum.chains.sharing import described
+from dse.optimum.chains.sharing import described_loops
 from dse.support.errors import InputError
 from dse.support.quantities import energy, quantity
 
@@ -131,7 +131,7 @@ def _show_runs(console: Console, proof: ChainProof, residence: Residence) -> Non
         _show_run(console, run, proof, residence)
     for shared in proof.best.shared:
         console.print()
-        for line in described(shared.tiling, shared.group):
+        for line in described_loops(shared.tiling, shared.group):
             console.print(line, style="bold")
         spent = energy(shared.joules * 1e9, DIGITS)
         line = f"together x {shared.count:,}: {shared.cycles:,.0f} cycles, {spent}"

@@ -39,7 +39,7 @@ def certify(
     models with a `proof_module` can, and tiles of any size under those whose proofs hold for them.
     """
     from dse.core.clock import Clock
-    from dse.optimum.cache import load, user_folder
+    from dse.optimum.cache import load_certificate, user_folder
     from dse.support.compilations import compiling
 
     if not is_problem(problem):
@@ -58,7 +58,7 @@ def certify(
         if cache is not True:
             # Before the proof: what could not be kept would be lost.
             make_folder(folder)
-        known = load(problem, folder)
+        known = load_certificate(problem, folder)
         if known is not None and known.status != BOUNDED:
             return known
         return _prove(prover, problem, clock, known or begun, folder, must_keep=cache is not True)
@@ -73,7 +73,7 @@ def _prove(
     must_keep: bool = False,
 ) -> Certificate:
     """Prove what there is time for, and keep it in a folder; StorageError where that cannot be, but must."""
-    from dse.optimum.cache import store
+    from dse.optimum.cache import store_certificate
 
     found = None
     try:
@@ -81,7 +81,7 @@ def _prove(
             found = prover.solve(clock, known)
             try:
                 if folder is not None:
-                    store(problem, found, folder)
+                    store_certificate(problem, found, folder)
             except StorageError:
                 # A home that cannot be written to costs time only; a folder that was asked for must work.
                 if must_keep:

@@ -35,7 +35,7 @@ def user_folder() -> Path:
     return (Path(base) if os.path.isabs(base) else Path.home() / ".cache") / NAME / "certificates"
 
 
-def load(problem: AnyProblem, folder: Path) -> Certificate | None:
+def load_certificate(problem: AnyProblem, folder: Path) -> Certificate | None:
     """The certificate of the problem kept in `folder`, its best mapping priced anew; None if there is none.
 
     None as well if it is damaged, was made by other code, or does not hold today. A lower bound cannot be
@@ -52,7 +52,7 @@ def load(problem: AnyProblem, folder: Path) -> Certificate | None:
     return replace(found, unsettled=_unsettled(path, kept.get("unsettled")))
 
 
-def store(problem: AnyProblem, certificate: Certificate, folder: Path) -> None:
+def store_certificate(problem: AnyProblem, certificate: Certificate, folder: Path) -> None:
     """Keep a certificate, whole or not at all. StorageError if that cannot be."""
     entry, path = certificate.to_dict(problem, str(problem.layer), ""), _path(problem, folder)
     more = {}
@@ -104,7 +104,7 @@ def _unsettled(path: Path, digest: object) -> bytes:
 @memoised
 def code_version(model: str) -> str:
     """SHA-256 of the sources of a cost model and its certifier: with them, certificates become another's."""
-    return digest_of_files(sources(model))
+    return digest_of_files(source_files(model))
 
 
 def digest_of_files(files: Iterable[Path]) -> str:
@@ -115,7 +115,7 @@ def digest_of_files(files: Iterable[Path]) -> str:
     return digest.hexdigest()
 
 
-def sources(model: str) -> list[Path]:
+def source_files(model: str) -> list[Path]:
     """The files that decide what a proof under a cost model says: solver, model, space, rules, objectives."""
     home = Path(__file__).parents[1]
     domain = home / "domains" / cost_model_class(model).domain

@@ -247,11 +247,11 @@ def _undominated(front: Front, rng: np.random.Generator) -> Check:
         cap = front.open["latency"]
         known = cycles > (np.inf if cap is None else cap * float(front.problem.criteria.hertz))
         cycles, energy = cycles[known], energy[known]
-    beyond = ~covered(front.points, cycles, energy)
+    beyond = ~pairs_covered(front.points, cycles, energy)
     return Check(name, not beyond.any(), f"{len(cycles):,} feasible ones of {RANDOM_MAPPINGS:,} drawn")
 
 
-def covered(points: Sequence[Incumbent], cycles: Any, energy: Any) -> Any:
+def pairs_covered(points: Sequence[Incumbent], cycles: Any, energy: Any) -> Any:
     """Whether, for each of some pairs, a point is no worse in both."""
     fast = np.array([point.cycles for point in points], dtype=np.float64)
     cheap = np.array([point.energy_nj for point in points] + [np.inf])

@@ -53,7 +53,7 @@ class Sums:
     def with_layer(self, cycles: FloatArray, energy: FloatArray) -> Sums:
         """The front of these sums with a point of one more layer."""
         steps, spent = (self.cycles[:, np.newaxis] + cycles).ravel(), self.energy[:, np.newaxis] + energy
-        kept = undominated(steps, spent.ravel())
+        kept = undominated_points(steps, spent.ravel())
         before, after = kept // len(cycles), kept % len(cycles)
         choices = np.concatenate([self.choices[before], after[:, np.newaxis]], axis=1)
         return Sums(steps[kept], spent.ravel()[kept], choices, self.epsilon)
@@ -62,15 +62,15 @@ class Sums:
 NO_LAYERS = Sums(np.zeros(1), np.zeros(1), np.zeros((1, 0), np.int64))
 
 
-def summed(fronts: Sequence[tuple[FloatArray, FloatArray]], most: int = MAX_POINTS) -> Sums:
+def summed_fronts(fronts: Sequence[tuple[FloatArray, FloatArray]], most: int = MAX_POINTS) -> Sums:
     """The front of sums of a point of each of some fronts, each given by its cycles and energy."""
     found = NO_LAYERS
     for cycles, energy in fronts:
-        found = thinned(found.with_layer(cycles, energy), MAX_PARTIAL)
-    return thinned(found, most)
+        found = thinned_points(found.with_layer(cycles, energy), MAX_PARTIAL)
+    return thinned_points(found, most)
 
 
-def undominated(cycles: FloatArray, joules: FloatArray) -> IntArray:
+def undominated_points(cycles: FloatArray, joules: FloatArray) -> IntArray:
     """The places of the points (n,) that none is better than or equal to, the fastest first."""
     order = np.lexsort((joules, cycles))
     cheap = joules[order]
@@ -80,7 +80,7 @@ def undominated(cycles: FloatArray, joules: FloatArray) -> IntArray:
     return order[first]
 
 
-def thinned(points: Sums, most: int) -> Sums:
+def thinned_points(points: Sums, most: int) -> Sums:
     """At most so many of the points, of which each is near one, with the `epsilon` that this costs."""
     if len(points) <= most:
         return points
@@ -152,7 +152,7 @@ def certify_network_front(
         observe(spec)
     statuses = {front.status for front in fronts}
     status = next((one for one in (INFEASIBLE, BOUNDED) if one in statuses), OPTIMAL)
-    sums = None if any(not front.points for front in fronts) else summed(list(map(_pairs, fronts)))
+    sums = None if any(not front.points for front in fronts) else summed_fronts(list(map(_pairs, fronts)))
     problem = next(iter(problems.values()))
     data = {
         "network": network,

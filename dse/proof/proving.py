@@ -27,7 +27,7 @@ from dse.proof.engine import Search
 from dse.support.arrays import FloatArray
 
 
-def prove(
+def prove_optimum(
     problem: AnyProblem,
     boxes: Boxes,
     mapping_of: Callable[[Any], Any],

@@ -104,7 +104,7 @@ def level(layer: Layer, parallel: str, order: tuple[str, ...], tile: dict[str, i
 def against_the_simulator(case: Case) -> dict[str, tuple[object, object]]:
     """What the plain reference counts otherwise than the executed nest does: nothing, if it is right."""
     run = simulate(case.layer, case.accelerator, case.mapping)
-    found = asdict(reference.price(case.layer, case.accelerator, case.mapping))
+    found = asdict(reference.price_mapping(case.layer, case.accelerator, case.mapping))
     executed = {name: run.moved[name.replace("_", " ")] for name in reference.MOVED}
     executed |= {"cycles": run.cycles, "compute": run.compute_cycles}
     executed |= {"l1_need": run.l1_need, "l2_need": run.l2_need}
@@ -114,7 +114,7 @@ def against_the_simulator(case: Case) -> dict[str, tuple[object, object]]:
 
 def against_the_reference(case: Case) -> dict[str, tuple[object, object]]:
     """What the kernel counts otherwise than the plain reference."""
-    plain = asdict(reference.price(case.layer, case.accelerator, case.mapping))
+    plain = asdict(reference.price_mapping(case.layer, case.accelerator, case.mapping))
     counts = MODEL.count(case.layer, case.accelerator, case.mapping)
     assert counts is not None
     found = asdict(counts)

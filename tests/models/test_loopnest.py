@@ -89,7 +89,7 @@ def test_figures_follow_from_the_counts_bit_by_bit(tiles: str) -> None:
     costs = MODEL.evaluate(problem.layer, problem.accelerator, mappings)
     constants = Constants()
     for index in range(REAL):
-        counts = reference.price(problem.layer, problem.accelerator, mappings[index])
+        counts = reference.price_mapping(problem.layer, problem.accelerator, mappings[index])
         energy = sum(energy_parts(counts, problem.layer.macs, constants).values()) * 1e-3
         assert costs.energy_nj[index] == energy
         assert costs.cycles[index] == counts.cycles
@@ -223,7 +223,7 @@ def test_other_constants_price_otherwise() -> None:
     usual = MODEL.evaluate(problem.layer, problem.accelerator, mappings)
     dear = LoopNest(Constants(dram_pj=600)).evaluate(problem.layer, problem.accelerator, mappings)
     for index in range(REAL):
-        counts = reference.price(problem.layer, problem.accelerator, mappings[index])
+        counts = reference.price_mapping(problem.layer, problem.accelerator, mappings[index])
         words = counts.dram_input + counts.dram_weight + counts.dram_output_up + counts.dram_output_down
         assert dear.energy_nj[index] - usual.energy_nj[index] == pytest.approx(0.3 * words)
     with pytest.raises(InputError, match="dram_pj must be a finite number above 0, got 0"):

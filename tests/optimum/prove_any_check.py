@@ -13,7 +13,7 @@ from dse.domains.clustered.check.any_size import covered_check
 from dse.domains.clustered.problem import Problem
 from dse.models.loopnest.check.least_cost import LeastCost
 from dse.optimum import certify, verify
-from dse.optimum.verification import failures
+from dse.optimum.verification import failed_checks
 from tests.optimum.any_cases import random_problem
 from tests.optimum.any_check import SUMS, claimed, margins
 from tests.optimum.test_any_check import NAME
@@ -57,10 +57,10 @@ def test_of_real_layers_every_mapping_is_ruled_out_or_priced(case: tuple[str, st
     found = certify(problem, cache=False)
     assert found.status == OPTIMAL
     checks = verify(problem, found)
-    assert not failures(checks)
+    assert not failed_checks(checks)
     (seen,) = [check.seen for check in checks if check.name == NAME]
     assert seen.startswith("all of ")
     assert "of the rest" not in seen
     for share in (1.0001, 1.001):
         wrong = replace(found, status="bounded", best=None, lower_bound=found.lower_bound * share)
-        assert any(line.startswith(NAME) for line in failures(verify(problem, wrong)))
+        assert any(line.startswith(NAME) for line in failed_checks(verify(problem, wrong)))

@@ -12,7 +12,7 @@ from dse.domains.clustered.accelerator import PRESETS
 from dse.domains.clustered.problem import Problem
 from dse.models.maestro.check.least_cost import LeastCost
 from dse.optimum import certify, verify
-from dse.optimum.verification import failures
+from dse.optimum.verification import failed_checks
 from tests.optimum.any_cases import random_problem
 from tests.optimum.any_check import SUMS, margins
 from workloads import load_layer
@@ -39,6 +39,6 @@ def test_a_certificate_of_a_real_layer_that_is_too_high_by_a_per_mille_fails(
     problem = Problem(load_layer(layer), PRESETS[accelerator], objective, "maestro", tiles="any")
     found = certify(problem, cache=False)
     assert found.status == OPTIMAL
-    assert not failures(verify(problem, found))
+    assert not failed_checks(verify(problem, found))
     wrong = replace(found, status="bounded", best=None, lower_bound=found.lower_bound * 1.001)
-    assert failures(verify(problem, wrong))
+    assert failed_checks(verify(problem, wrong))

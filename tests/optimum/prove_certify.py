@@ -19,9 +19,9 @@ from dse.core.proofs import proven_models
 from dse.domains.clustered.accelerator import PRESETS, Accelerator
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof.solver import solve
-from dse.models.loopnest.check.coverage import cover
+from dse.models.loopnest.check.coverage import cover_shapes
 from dse.optimum import verify
-from dse.optimum.verification import failures
+from dse.optimum.verification import failed_checks
 from tests.optimum.certify_cases import LARGE, OF_WORK, REAL, WHOLE, Case, brute_force, real_problem
 from tests.optimum.certify_loopnest_cases import LARGE as LARGE_LOOPNEST
 from tests.optimum.certify_loopnest_cases import MODEL
@@ -66,7 +66,7 @@ def test_every_layer_of_every_network_passes_the_check(network: str, accelerator
     for layer in load(network).layers:
         for objective in OBJECTIVES:
             problem = Problem(layer, PRESETS[accelerator], objective, model)
-            assert failures(verify(problem, solve(problem))) == [], f"{layer.name} {objective}"
+            assert failed_checks(verify(problem, solve(problem))) == [], f"{layer.name} {objective}"
 
 
 def test_random_small_problems_are_certified_as_brute_force_says() -> None:
@@ -84,7 +84,7 @@ def test_random_small_problems_are_certified_as_brute_force_says() -> None:
             if found.best is not None:
                 preferred = found.best.cycles if objective == "energy" else found.best.energy_nj
                 assert preferred == beside, case
-                assert len(cover(case.problem(objective), (least, beside)).below) == found.counts.solved
+                assert len(cover_shapes(case.problem(objective), (least, beside)).below) == found.counts.solved
 
 
 def random_case(rng: np.random.Generator) -> Case:

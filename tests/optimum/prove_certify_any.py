@@ -10,7 +10,7 @@ import pytest
 from dse.domains.clustered.mapping import MappingBatch
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof.solver import solve
-from dse.models.loopnest.extents import measure
+from dse.models.loopnest.extents import measure_dim
 from dse.models.loopnest.traffic import add_up
 from tests.optimum.any_boxes import box_margins
 from tests.optimum.any_cases import least_loss, random_problem
@@ -56,4 +56,4 @@ def test_a_dominated_pair_of_tiles_has_a_better_one_whatever_is_beside_it() -> N
 
 
 def test_what_inner_loops_keep_is_a_part_of_what_they_need() -> None:
-    assert_inner_loops_keep_a_part(20_000, measure, add_up)
+    assert_inner_loops_keep_a_part(20_000, measure_dim, add_up)

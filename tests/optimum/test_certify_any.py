@@ -15,12 +15,12 @@ from dse.core.layer import Layer
 from dse.domains.clustered.accelerator import PRESETS, load_accelerator
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof.solver import begin, solve
-from dse.models.loopnest.extents import measure
+from dse.models.loopnest.extents import measure_dim
 from dse.models.loopnest.records import DIM
 from dse.models.loopnest.traffic import add_up
 from dse.optimum import certify, verify
 from dse.optimum.front import certify_front, verify_front
-from dse.optimum.verification import failures
+from dse.optimum.verification import failed_checks
 from tests.optimum.any_boxes import box_margins
 from tests.optimum.any_cases import least_loss, least_pairs, random_problem
 from tests.optimum.plain_kernels import plain
@@ -61,7 +61,7 @@ def test_tiles_of_any_size_are_never_worse_than_perfect_factors() -> None:
     )
     assert found.status == factors.status == OPTIMAL
     assert found.lower_bound < factors.lower_bound
-    assert not failures(verify(problem, found))
+    assert not failed_checks(verify(problem, found))
 
 
 def test_a_proof_whose_time_runs_out_has_a_bound_and_goes_on() -> None:
@@ -117,7 +117,7 @@ def test_no_mapping_of_a_random_layer_is_below_the_bound_of_a_box_around_it(tile
 
 def test_what_inner_loops_keep_is_a_part_of_what_they_need() -> None:
     """`prove_certify_any.py` looks at more of them, compiled."""
-    assert_inner_loops_keep_a_part(1200, plain(measure), plain(add_up))
+    assert_inner_loops_keep_a_part(1200, plain(measure_dim), plain(add_up))
 
 
 def assert_inner_loops_keep_a_part(draws: int, measured: Kernel, added_up: Kernel) -> None:
@@ -148,6 +148,6 @@ def test_a_front_over_tiles_of_any_size_is_that_of_all_mappings(model: str) -> N
         front, every = certify_front(problem, cache=False), least_pairs(problem)
         assert [(point.cycles, point.energy_nj) for point in front.points] == every, problem
         assert front.status == (OPTIMAL if every else INFEASIBLE)
-        assert not failures(verify_front(front))
+        assert not failed_checks(verify_front(front))
         found += len(every)
     assert found > 2

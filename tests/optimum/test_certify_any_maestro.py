@@ -18,7 +18,7 @@ from dse.models.maestro.proof import box
 from dse.models.maestro.proof.bounds import make_boxes
 from dse.models.maestro.proof.records import distinct_orders
 from dse.optimum import certify, verify
-from dse.optimum.verification import failures
+from dse.optimum.verification import failed_checks
 from tests.optimum.any_cases import least_loss, random_problem, with_several_orders
 from tests.optimum.any_points import point_margins
 from workloads import load_layer
@@ -120,7 +120,7 @@ def test_tiles_of_any_size_are_never_worse_than_perfect_factors() -> None:
     factors = certify(problem.with_changes(tiles="factors"), cache=False)
     assert found.status == factors.status == OPTIMAL
     assert found.lower_bound < factors.lower_bound
-    assert not failures(verify(problem, found))
+    assert not failed_checks(verify(problem, found))
 
 
 def test_a_proof_whose_time_runs_out_has_a_bound_and_goes_on() -> None:

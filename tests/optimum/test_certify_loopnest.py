@@ -22,7 +22,7 @@ from dse.domains.clustered.proof.solver import solve
 from dse.models.loopnest import Constants, LoopNest
 from dse.optimum import certify, verify
 from dse.optimum.ties import settle_ties
-from dse.optimum.verification import failures
+from dse.optimum.verification import failed_checks
 from dse.support.errors import InputError
 from tests.conftest import Dse
 from tests.optimum.certify_cases import OF_WORK, Case, brute_force, real_problem
@@ -70,7 +70,7 @@ def test_random_mappings_never_beat_a_certificate_and_it_passes_the_check(
     losses = problem.price(problem.space.sample(np.random.default_rng(1), 20_000)).loss
     assert found.status == OPTIMAL
     assert found.beaten_by(losses) is None
-    assert failures(verify(problem, found)) == []
+    assert failed_checks(verify(problem, found)) == []
 
 
 def test_neighbours_of_the_best_mapping_never_beat_it() -> None:
@@ -122,7 +122,7 @@ def test_when_the_time_runs_out_the_bound_is_true_and_the_gap_is_known() -> None
         assert 0 < found.lower_bound <= optimum.lower_bound <= found.best.loss
         assert found.gap == found.best.loss / found.lower_bound - 1
         assert found.counts.open > 0
-        assert failures(verify(problem, found)) == []
+        assert failed_checks(verify(problem, found)) == []
 
 
 def test_the_groups_add_up() -> None:

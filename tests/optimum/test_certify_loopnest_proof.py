@@ -12,7 +12,7 @@ from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof.solver import solve
 from dse.models.loopnest.bound.boxes import LoopNestBoxes
 from dse.optimum import verify
-from dse.optimum.verification import Check, failures
+from dse.optimum.verification import Check, failed_checks
 from dse.proof.contract import Bounded
 from dse.support.arrays import IntArray
 from tests.optimum.certify_cases import Case, real_problem
@@ -65,4 +65,4 @@ def test_calling_a_feasible_problem_infeasible_fails_the_check() -> None:
 def test_certificates_of_fixed_genes_and_of_nothing_feasible_pass_the_check(case: Case) -> None:
     problem = case.problem("edp")
     found = solve(problem)
-    assert failures(verify(problem, found)) == []
+    assert failed_checks(verify(problem, found)) == []

@@ -23,7 +23,7 @@ from dse.models.maestro.check.outer_cases import OuterLevel
 from dse.models.maestro.proof import box
 from dse.models.maestro.proof.boxes import MaestroBoxes
 from dse.optimum import verify
-from dse.optimum.verification import Check, failures
+from dse.optimum.verification import Check, failed_checks
 from dse.support.arrays import IntArray
 from tests.optimum.any_points import point_margins
 from tests.optimum.certify_cases import SMALL, Case, odd_machine, real_problem
@@ -116,7 +116,7 @@ def test_the_inner_bound_of_the_check_holds_everywhere_and_one_cycle_more_would_
 def test_certificates_pass_the_check(layer: str, accelerator: str, objective: str) -> None:
     problem = real_problem(layer, accelerator, objective)
     checks = verify(problem, solve(problem))
-    assert failures(checks) == []
+    assert failed_checks(checks) == []
     assert len(checks) == 4
 
 
@@ -124,14 +124,14 @@ def test_certificates_of_fixed_genes_and_of_nothing_feasible_pass_the_check() ->
     for case in SMALL[-3:]:
         for objective in ("latency", "energy", "edp", "area_maestro", "power"):
             problem = case.problem(objective)
-            assert failures(verify(problem, solve(problem))) == []
+            assert failed_checks(verify(problem, solve(problem))) == []
 
 
 def test_a_bound_that_time_cut_short_passes_the_check() -> None:
     problem = real_problem("mobilenet_v2:features.12.depthwise", "eyeriss-small", "edp")
     found = solve(problem, Clock(1e-9))
     assert found.status == "bounded"
-    assert failures(verify(problem, found)) == []
+    assert failed_checks(verify(problem, found)) == []
 
 
 def lone_cycle(certificate: Certificate, problem: Problem) -> float:
@@ -189,4 +189,4 @@ def test_a_single_mapping_is_certified_and_checked() -> None:
     problem = Problem(layer, machine, "edp", "maestro")
     found = solve(problem)
     assert found.counts.bounded == 0
-    assert failures(verify(problem, found)) == []
+    assert failed_checks(verify(problem, found)) == []

@@ -11,7 +11,7 @@ from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof import descent, floor
 from dse.domains.clustered.proof.solver import solve
 from dse.optimum import certify, verify
-from dse.optimum.verification import failures
+from dse.optimum.verification import failed_checks
 from dse.support.errors import InputError
 from tests.conftest import Dse
 
@@ -35,7 +35,7 @@ def test_no_mapping_of_another_space_is_below_the_floor(model: str, objective: s
     losses = problem.price(problem.space.sample(np.random.default_rng(1), 5000)).loss
     assert found.best is not None
     assert 0 < found.lower_bound <= min(found.best.loss, losses.min())
-    assert failures(verify(problem, found)) == []
+    assert failed_checks(verify(problem, found)) == []
     assert found.beaten_by([0.999 * found.lower_bound])
 
 

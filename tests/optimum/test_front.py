@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from dse.core.problem import AnyProblem
-from dse.optimum.front import Front, Step, certify_front, covered, verify_front
-from dse.optimum.network_front import certify_network_front, summed, thinned
+from dse.optimum.front import Front, Step, certify_front, pairs_covered, verify_front
+from dse.optimum.network_front import certify_network_front, summed_fronts, thinned_points
 from dse.optimum.network_options import NetworkOptions
 from dse.support.arrays import FloatArray
 from dse.support.errors import InputError
@@ -95,10 +95,10 @@ def test_what_is_on_or_above_a_staircase_is_covered() -> None:
     points = certify_front(three_layers("maestro", BOTH)["product"], cache=False).points
     cycles = np.array([point.cycles for point in points])
     energy = np.array([point.energy_nj for point in points])
-    assert covered(points, cycles, energy).all()
-    assert not covered(points, cycles, energy * (1 - 1e-9)).any()
-    assert not covered(points, cycles - 1, energy).any()
-    assert covered(points, cycles + 1, energy + 1).all()
+    assert pairs_covered(points, cycles, energy).all()
+    assert not pairs_covered(points, cycles, energy * (1 - 1e-9)).any()
+    assert not pairs_covered(points, cycles - 1, energy).any()
+    assert pairs_covered(points, cycles + 1, energy + 1).all()
 
 
 @pytest.mark.parametrize("model", ["loopnest", "maestro"])
@@ -146,14 +146,14 @@ def random_front(rng: np.random.Generator, points: int) -> tuple[FloatArray, Flo
 def test_a_front_of_too_many_points_is_thinned_to_within_the_epsilon_that_it_states() -> None:
     rng = np.random.default_rng(1)
     fronts = [random_front(rng, 100) for _ in range(4)]
-    exact, few = summed(fronts, most=10**6), summed(fronts, most=40)
+    exact, few = summed_fronts(fronts, most=10**6), summed_fronts(fronts, most=40)
     assert len(exact) > 1000 >= 40 >= len(few) > 10
     assert exact.epsilon == 0.0
     assert 0 < few.epsilon < 0.1
     for seconds, joules in zip(exact.cycles, exact.energy, strict=True):
         near = (few.cycles <= seconds * (1 + few.epsilon)) & (few.energy <= joules)
         assert near.any()
-    assert thinned(exact, len(exact)) is exact
+    assert thinned_points(exact, len(exact)) is exact
 
 
 def test_a_front_is_shown_written_and_verified(dse: Dse, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from dse.core.proofs import proven_models
 from dse.domains.clustered.accelerator import PRESETS
 from dse.domains.clustered.problem import Problem
 from dse.models.maestro import Maestro
-from dse.optimum.cache import sources
+from dse.optimum.cache import source_files
 from dse.support.errors import InputError
 
 MODELS = proven_models()
@@ -57,7 +57,7 @@ def test_checks_load_nothing_of_the_solver(model: str) -> None:
 @pytest.mark.parametrize("model", MODELS)
 def test_a_kept_certificate_is_of_all_the_code_that_it_depends_on(model: str) -> None:
     home = Path(dse.__file__).parent
-    found = {source.relative_to(home).as_posix() for source in sources(model)}
+    found = {source.relative_to(home).as_posix() for source in source_files(model)}
     own = home_of(model).removeprefix("dse.").replace(".", "/")
     domain = f"domains/{cost_model_class(model).domain}"
     assert {f"{own}/{PROVES[model]}.py", f"{own}/__init__.py", f"{domain}/problem.py"} <= found

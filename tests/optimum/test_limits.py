@@ -18,7 +18,7 @@ from dse.models.maestro.proof.boxes import MaestroBoxes
 from dse.optimum import certify, verify
 from dse.optimum.default import certify as certify_default
 from dse.optimum.front import certify_front
-from dse.optimum.verification import failures
+from dse.optimum.verification import failed_checks
 from dse.support.errors import InputError
 from tests.optimum.any_cases import least_loss, random_problem
 from tests.optimum.limit_cases import with_random_limits
@@ -54,7 +54,7 @@ def test_the_certificate_is_what_pricing_every_mapping_finds(model: str, tiles: 
         found, least = solve(problem, threads=1), every(problem)
         assert values(found) == (least, least), (seed, problem)
         if seed % 4 == 0:
-            assert not failures(verify(problem, found)), (seed, problem)
+            assert not failed_checks(verify(problem, found)), (seed, problem)
         seen["infeasible"] += found.status == INFEASIBLE
         seen["bind"] += least > every(problem.with_changes(limits=()))
     assert min(seen.values()) > 0, seen
@@ -68,7 +68,7 @@ def test_the_optimum_of_a_real_layer_keeps_its_limits_and_is_no_better_than_with
     assert found.status == other.status == OPTIMAL
     assert found.lower_bound > other.lower_bound
     checks = verify(limited, found)
-    assert not failures(checks)
+    assert not failed_checks(checks)
     assert "the best mapping keeps the limits" in [check.name for check in checks]
 
 
@@ -82,7 +82,7 @@ def test_limits_that_nothing_meets_are_proven_to_be_so() -> None:
     problem = Problem(odd, EDGE, "latency", "loopnest", limits=["pe_use >= 1"])
     found = certify(problem, cache=False)
     assert found.status == INFEASIBLE
-    assert not failures(verify(problem, found))
+    assert not failed_checks(verify(problem, found))
 
 
 def test_the_checks_count_room_and_busy_pes_by_code_of_their_own() -> None:
@@ -111,9 +111,9 @@ def test_a_check_sees_a_best_mapping_that_breaks_a_limit_and_an_optimum_that_is_
     assert found.best is not None
     assert other.best is not None
     assert found.best.loss > other.best.loss
-    broken = failures(verify(limited, replace(other, fingerprint=limited.fingerprint)))
+    broken = failed_checks(verify(limited, replace(other, fingerprint=limited.fingerprint)))
     assert any(one.startswith("the best mapping keeps the limits: L1") for one in broken)
-    too_high = failures(verify(free, replace(found, fingerprint=free.fingerprint)))
+    too_high = failed_checks(verify(free, replace(found, fingerprint=free.fingerprint)))
     assert too_high
 
 

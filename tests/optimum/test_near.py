@@ -18,7 +18,7 @@ from dse.domains.clustered.accelerator import Accelerator
 from dse.domains.clustered.mapping import Mapping, MappingBatch
 from dse.domains.clustered.problem import Problem
 from dse.optimum.near import with_near
-from dse.optimum.verification import failures
+from dse.optimum.verification import failed_checks
 from dse.optimum.verification.near import verify_near
 from dse.support.errors import InputError
 from tests.models.bus_model import Bus
@@ -97,7 +97,7 @@ def test_of_several_orders_every_nest_within_a_share_is_listed(tiles: str, seed:
     assert found.within is not None
     assert {loops(problem, one.mapping) for one in found.within} == every_nest(problem, 0.1)[0]
     assert found.best.loss == every_nest(problem, 0)[1][0]
-    assert failures(dse.verify(problem, found)) == []
+    assert failed_checks(dse.verify(problem, found)) == []
 
 
 @pytest.mark.parametrize("tiles", ["any", "factors"])
@@ -142,7 +142,7 @@ def test_a_model_of_a_plug_in_lists_as_loopnest_does(model: str, tmp_path: Path)
         listed = {loops(problem, one.mapping) for one in found.within}
         assert listed == every_nest(problem, 0.2)[0]
         assert len(listed) == len(found.within) > 1
-        assert failures(dse.verify(problem, found)) == []
+        assert failed_checks(dse.verify(problem, found)) == []
 
 
 def test_under_maestro_the_list_of_a_real_layer_is_complete_and_verified() -> None:
@@ -153,7 +153,7 @@ def test_under_maestro_the_list_of_a_real_layer_is_complete_and_verified() -> No
     assert found.within.complete
     assert losses == sorted(losses)
     assert losses[0] == found.best.loss < losses[-1] <= found.best.loss * 1.05
-    assert failures(dse.verify(problem.with_changes(tiles="factors"), found)) == []
+    assert failed_checks(dse.verify(problem.with_changes(tiles="factors"), found)) == []
 
 
 @pytest.fixture(scope="module")
@@ -169,7 +169,7 @@ def test_the_list_of_a_real_layer_is_complete_in_order_and_verified(certificate:
     assert losses == sorted(losses)
     assert losses[0] == found.best.loss < losses[-1] <= found.best.loss * 1.01
     checks = dse.verify(problem, found)
-    assert failures(checks) == []
+    assert failed_checks(checks) == []
     assert [check.name for check in checks][-1] == "no mapping that was drawn is missing in the list"
 
 
@@ -184,7 +184,7 @@ def test_a_list_that_lacks_mappings_or_has_others_is_not_verified(certificate: A
     }
     for words, mappings in wrong.items():
         changed = replace(found, within=replace(found.within, mappings=mappings))
-        (line,) = failures(verify_near(problem, changed))
+        (line,) = failed_checks(verify_near(problem, changed))
         assert words in line
 
 

@@ -15,7 +15,7 @@ from dse.domains.clustered.problem import Problem
 from dse.models.maestro.proof.bounds import make_boxes
 from dse.models.maestro.proof.spaces import SpaceBoxes
 from dse.optimum import certify, verify
-from dse.optimum.verification import failures
+from dse.optimum.verification import failed_checks
 from tests.conftest import Dse
 from tests.optimum.open_points import every_mapping, margins, on_machines
 from workloads import load_layer
@@ -52,7 +52,7 @@ def test_the_optimum_is_that_of_all_mappings(name: str, machine: Accelerator) ->
         assert found.lower_bound == min(max(whole, found.lower_bound), boxes.cut_floor(), found.best.loss)
         if found.status == "optimal":
             assert found.best.loss == min(whole, cut) == found.lower_bound
-        assert failures(verify(problem, found)) == []
+        assert failed_checks(verify(problem, found)) == []
 
 
 @pytest.mark.parametrize("within", ["K", "Y", "R"])
@@ -111,7 +111,7 @@ def test_a_bound_that_is_too_high_does_not_pass_the_check() -> None:
         problem = small(name, "latency")
         found = certify(problem, cache=False)
         wrong = replace(found, lower_bound=found.lower_bound * 1.2, best=None, status="bounded")
-        assert failures(verify(problem, wrong)), name
+        assert failed_checks(verify(problem, wrong)), name
 
 
 def test_a_proof_is_kept_with_its_machine(tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ def test_divisors_as_clusters_may_leave_pes_idle() -> None:
     problem = Problem(layer, PRESETS["eyeriss-small"], "edp", "maestro", space=parts)
     found = certify(problem, cache=False)
     assert found.status == "optimal"
-    assert failures(verify(problem, found)) == []
+    assert failed_checks(verify(problem, found)) == []
     points = problem.space.sample(np.random.default_rng(2), 20_000)
     assert found.beaten_by(problem.price(points).loss) is None
 

@@ -14,7 +14,7 @@ from dse.core.domains import make_problem
 from dse.domains.clustered.problem import Problem
 from dse.models.loopnest.bound.boxes import LoopNestBoxes
 from dse.optimum import certify, verify
-from dse.optimum.verification import failures
+from dse.optimum.verification import failed_checks
 from dse.proof.contract import Found
 from dse.support.arrays import IntArray
 from workloads import load_layer
@@ -61,7 +61,7 @@ def test_many_runs_of_no_time_come_to_the_optimum_of_one(
     assert bounds == sorted(bounds)
     assert losses == sorted(losses, reverse=True)
     assert bounds[-1] == losses[-1]
-    assert failures(verify(problem, runs[-1])) == []
+    assert failed_checks(verify(problem, runs[-1])) == []
 
 
 def test_what_is_counted_adds_up_in_every_run(run_by_run: tuple[Problem, list[Certificate]]) -> None:
@@ -74,7 +74,7 @@ def test_what_is_counted_adds_up_in_every_run(run_by_run: tuple[Problem, list[Ce
             assert counts.open > 0
             runs.append(run)
     assert len(runs) > 2
-    assert failures(verify(problem, runs[len(runs) // 2])) == []
+    assert failed_checks(verify(problem, runs[len(runs) // 2])) == []
 
 
 def test_seconds_are_those_of_a_run_and_the_earlier_ones_stand_beside_them(
@@ -113,7 +113,7 @@ def test_many_short_runs_on_a_machine_of_levels_come_to_the_optimum_of_one(tmp_p
         counts = run.counts
         assert counts.groups == counts.bounded + counts.solved + counts.open
     assert [path.suffix for path in tmp_path.iterdir()] == [".json"]
-    assert failures(verify(problem, runs[-1])) == []
+    assert failed_checks(verify(problem, runs[-1])) == []
 
 
 def test_nodes_that_were_damaged_are_not_gone_on_with(tmp_path: Path) -> None:

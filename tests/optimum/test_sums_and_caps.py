@@ -15,7 +15,7 @@ from dse.core.problem import AnyProblem
 from dse.domains.levels.problem import MachineProblem
 from dse.optimum import certify, verify
 from dse.optimum.ties import settle_ties
-from dse.optimum.verification import failures
+from dse.optimum.verification import failed_checks
 from dse.support.arrays import FloatArray
 from dse.support.errors import InputError
 from tests.domains.levels.proof.test_certify_machines import MAX, random_machine
@@ -88,7 +88,7 @@ def test_checks_in_other_code_pass_for_sums_and_caps(model: str, objective: str)
     problem = real_problem("resnet18:5", "edge", objective, model)
     found = certify(problem, cache=False)
     assert found.status in (OPTIMAL, INFEASIBLE)
-    assert failures(verify(problem, found)) == []
+    assert failed_checks(verify(problem, found)) == []
 
 
 def test_exponents_that_leave_the_range_of_floats_are_refused_on_machines_of_levels() -> None:

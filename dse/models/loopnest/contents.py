@@ -5,7 +5,7 @@ Needs are boxes, so they, and what of them stays, are products over dims (docs/l
 
 from __future__ import annotations
 
-from dse.models.loopnest.extents import first_kind, positive
+from dse.models.loopnest.extents import first_kind, positive_part
 from dse.models.loopnest.records import LAST, InL1s, InL2
 from dse.models.loopnest.traffic import C, K
 from dse.support.compiling import inlined
@@ -64,7 +64,7 @@ def multiply_back(product, one, dim, reduced):
     window = span * one.pitch + one.overlap
     kept, window_kept = span, window
     if one.steps > 1:
-        kept, window_kept = 0, positive(one.overlap - (one.steps - 2) * span * one.pitch)
+        kept, window_kept = 0, positive_part(one.overlap - (one.steps - 2) * span * one.pitch)
     multiply_l2(product, dim, reduced, InL2(span, window, window_kept, kept, one.last_span))
 
 

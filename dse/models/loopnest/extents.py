@@ -28,7 +28,7 @@ def ceil_divide(amount, by):
 
 
 @inlined
-def positive(amount):
+def positive_part(amount):
     """The amount, or 0 where it is below."""
     return amount if amount > 0 else 0
 
@@ -76,11 +76,11 @@ def kept_inside(loop, one):
     if steps == 1:
         return left, left * pitch + pieces * overlap
     step, fewer = inner * places, places - pieces
-    windows = pieces * positive(overlap - ((steps - 1) * step - inner) * pitch)
+    windows = pieces * positive_part(overlap - ((steps - 1) * step - inner) * pitch)
     if steps == 2:
         # PEs that are idle in the last step still have what they began with.
         return fewer * inner, windows + fewer * (inner * pitch + overlap)
-    return 0, windows + fewer * positive(overlap - ((steps - 2) * step - inner) * pitch)
+    return 0, windows + fewer * positive_part(overlap - ((steps - 2) * step - inner) * pitch)
 
 
 @inlined
@@ -91,11 +91,11 @@ def kept_outside(one, working):
     loop, inner, places, pitch, overlap = one.of_tile, one.piece, one.places, one.pitch, one.overlap
     # Two pieces share max(0, overlap - g pitch) rows, g outputs between their ends (section 4).
     gap = one.tile * one.clusters - (loop.steps - 1) * inner * places
-    windows = min(working, loop.whole) * positive(overlap - (gap - inner) * pitch)
+    windows = min(working, loop.whole) * positive_part(overlap - (gap - inner) * pitch)
     if loop.pieces > loop.whole and working > loop.whole:
-        windows += positive(overlap - (gap - (loop.left - loop.whole * inner)) * pitch)
+        windows += positive_part(overlap - (gap - (loop.left - loop.whole * inner)) * pitch)
     if working > loop.pieces:
-        windows += (working - loop.pieces) * positive(overlap - (gap + inner * places - inner) * pitch)
+        windows += (working - loop.pieces) * positive_part(overlap - (gap + inner * places - inner) * pitch)
     return windows
 
 
@@ -116,13 +116,13 @@ def kept_back(one, start, stop, extent, base):
         following = min(stop, ceil_divide(extent - (steps - 1) * step, inner))
         if start < whole:
             following = min(following, whole)
-        windows += (following - start) * positive(overlap - (base + (steps - 1) * step - first) * pitch)
+        windows += (following - start) * positive_part(overlap - (base + (steps - 1) * step - first) * pitch)
         start = following
     return windows
 
 
 @subroutine
-def measure(one):
+def measure_dim(one):
     """Fills a dim's record from what is given in it: size, tiles, clusters, places, pitch and overlap."""
     size, tile, clusters = one.extent, one.tile, one.clusters
     span = tile * clusters
@@ -136,7 +136,7 @@ def measure(one):
     uniform = last_span == span
     one.steps, one.uniform = steps, int(uniform)
     one.span, one.last_span = span if steps > 1 else last_span, last_span
-    one.step_overlap = positive(one.overlap - (one.places - 1) * one.piece * one.pitch)
+    one.step_overlap = positive_part(one.overlap - (one.places - 1) * one.piece * one.pitch)
     set_loop(one.of_tile, tile, one)
     one.of_rest.steps = one.of_rest.pieces = 0
     if one.rest > 0:
@@ -217,9 +217,9 @@ def fill_outer(one):
         kept, _ = kept_inside(of_tile, one)
         one.back_kept = idle * kept
         if rest > 0 and of_tile.steps == 1:
-            one.back_kept += positive(one.tile - rest_at_start * one.piece)
+            one.back_kept += positive_part(one.tile - rest_at_start * one.piece)
         elif rest > 0 and of_tile.steps == 2:
-            one.back_kept += positive(places - max(of_tile.pieces, rest_at_start)) * one.piece
+            one.back_kept += positive_part(places - max(of_tile.pieces, rest_at_start)) * one.piece
     stride = one.tile * clusters
     base = (one.steps - 2) * stride
     if one.overlap > (base - one.piece) * one.pitch:

@@ -14,8 +14,8 @@ from dse.domains.clustered.mapping import (
     OUTER_PARALLEL,
     OUTER_TILE,
 )
-from dse.models.loopnest.extents import measure
-from dse.models.loopnest.outer import forget, time_outside
+from dse.models.loopnest.extents import measure_dim
+from dse.models.loopnest.outer import forget_times, time_outside
 from dse.models.loopnest.records import DIMS, WORK
 from dse.models.loopnest.totals import begin_and_end, count_dram, count_l1, energy_pj
 from dse.models.loopnest.traffic import C, K, Y
@@ -75,7 +75,7 @@ def measure_all(work, problem, row):
         one.pitch = layer.pitches[dim - Y] if dim >= Y else 1
         one.overlap = layer.overlaps[dim - Y] if dim >= Y else 0
         one.clusters, one.places = clusters if dim == outer else 1, cluster if dim == inner else 1
-        measure(one)
+        measure_dim(one)
 
 
 @subroutine
@@ -88,7 +88,7 @@ def price_row(work, problem, row):
     count_l1(work, layer)
     count_dram(work, layer)
     begin_and_end(work, problem)
-    forget(work.times)
+    forget_times(work.times)
     time_outside(work, problem)
     counts.compute, counts.dram_wait = work.totals.computing, work.totals.waiting
     counts.cycles = counts.filling + work.totals.steady + counts.drain

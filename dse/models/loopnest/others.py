@@ -17,6 +17,6 @@ def others(problem: Problem, designs: MappingBatch) -> dict[str, Other]:
 
     def refer() -> None:
         for mapping in mappings:
-            reference.price(problem.layer, problem.accelerator, mapping)
+            reference.price_mapping(problem.layer, problem.accelerator, mapping)
 
     return {"python reference": Other(len(mappings), refer)}

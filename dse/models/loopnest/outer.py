@@ -72,7 +72,7 @@ def set_loops(work, reduced):
 
 
 @inlined
-def forget(times):
+def forget_times(times):
     """No time of the inside of an outer step is known."""
     for kinds in range(2**DIMS):
         times[kinds].known = 0

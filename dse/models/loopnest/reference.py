@@ -51,7 +51,7 @@ def _dims(layer: Layer, accelerator: Accelerator, mapping: Mapping) -> dict[str,
     return dims
 
 
-def price(layer: Layer, accelerator: Accelerator, mapping: Mapping) -> Counts:
+def price_mapping(layer: Layer, accelerator: Accelerator, mapping: Mapping) -> Counts:
     """All counts of a valid mapping of `layer`, as it is."""
     return _Run(layer, accelerator, mapping).counts()
 

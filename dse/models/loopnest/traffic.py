@@ -7,7 +7,7 @@ goes back from its last step to its first (docs/loopnest.md, section 4).
 
 from __future__ import annotations
 
-from dse.models.loopnest.extents import first_kind, floor_divide, positive
+from dse.models.loopnest.extents import first_kind, floor_divide, positive_part
 from dse.models.loopnest.records import INTERIOR, LAST, Fill, Sums
 from dse.support.compiling import inlined, subroutine
 
@@ -99,14 +99,14 @@ def real_windows(one, first, end):
     stride = one.span * pitch
     last = (outer_steps - 1) * stride
     if first == 0 and end == total:
-        back = positive(stride + overlap - last)
+        back = positive_part(stride + overlap - last)
         return total + (outer_steps - 1) * overlap, (outer_steps - 1) * overlap, back
     everything = below(end, outer_steps - 1, stride, stride + overlap)
     everything -= below(first, outer_steps - 1, stride, stride + overlap)
-    everything += positive(end - max(first, last))
+    everything += positive_part(end - max(first, last))
     advance = below(end - stride, outer_steps - 1, stride, overlap)
     advance -= below(first - stride, outer_steps - 1, stride, overlap)
-    return everything, advance, positive(min(end, stride + overlap) - max(first, last))
+    return everything, advance, positive_part(min(end, stride + overlap) - max(first, last))
 
 
 @inlined

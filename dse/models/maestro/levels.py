@@ -31,7 +31,7 @@ PARALLEL, FANOUT, UNITS, CHANGING, SPATIAL_EDGE, SPATIAL_PARTIAL = range(6)
 
 
 @inlined
-def quotient(a, b):
+def truncated_quotient(a, b):
     """C's integer division: truncated toward zero."""
     return a // b if (a >= 0) == (b > 0) else -(-a // b)
 
@@ -51,7 +51,7 @@ def fill_directives(table, params, tiles, parallel, fanout, layer, depthwise, ou
             stride, window = layer[5 + dim], layer[1 + partner]
             # In whole strides: the inputs that so many outputs read, and by how many inputs a step moves.
             if stride != 1 and size >= window:
-                steps = quotient(size + stride - window, stride)
+                steps = truncated_quotient(size + stride - window, stride)
                 size = steps * min(stride, window) + max(window - stride, 0)
                 offset = steps * (window if not outer and window < stride else stride)
         table[SIZE, dim] = size
@@ -64,7 +64,7 @@ def fill_extents(table, params):
     parallel, fanout = params[PARALLEL], params[FANOUT]
     for dim in range(6):
         size, offset, total = table[SIZE, dim], table[OFFSET, dim], table[STATIC, dim]
-        steps = max(0, quotient(total - size, offset))
+        steps = max(0, truncated_quotient(total - size, offset))
         # What whole steps leave over, or a tile beyond the dim, is an edge.
         has_edge = steps * offset + size < total or size > total
         rest = total - (steps + 1) * offset
@@ -88,13 +88,13 @@ def fill_extents(table, params):
     size, offset, total = table[SIZE, parallel], table[OFFSET, parallel], table[STATIC, parallel]
     # More than one round over the fan-out: of the last round, those that still have something.
     if total > offset * (fanout - 1) + size:
-        rounds = quotient(quotient(total - size, offset) + 1, fanout) - 1
+        rounds = truncated_quotient(truncated_quotient(total - size, offset) + 1, fanout) - 1
         rest = total - (rounds + 1) * offset * fanout
-        params[UNITS] = 1 if rest < size else quotient(rest - size, offset) + 1
+        params[UNITS] = 1 if rest < size else truncated_quotient(rest - size, offset) + 1
     elif total <= size:
         params[UNITS] = 1
     else:
-        units = quotient(total - size, offset) + 1
+        units = truncated_quotient(total - size, offset) + 1
         params[UNITS] = units + int(offset * (units - 1) + size < total)
 
 
@@ -121,7 +121,7 @@ def fill_states(table, params):
         table[STATES, dim] = 0
         table[PARTIAL, dim] = 0
         if dim != parallel:
-            steps = quotient(actual - size, offset)
+            steps = truncated_quotient(actual - size, offset)
             add_state(table, dim, FIRST, 1, actual <= size, actual < size, False)
             if size < actual and steps > 0:
                 add_state(table, dim, STEADY, steps, False, False, False)
@@ -130,14 +130,14 @@ def fill_states(table, params):
         else:
             # What the whole fan-out covers at once, neighbours overlapping.
             span = size + offset * (fanout - 1)
-            steps = quotient(quotient(actual - size, offset) + 1, fanout) - 1
+            steps = truncated_quotient(truncated_quotient(actual - size, offset) + 1, fanout) - 1
             stride = offset * fanout
             add_state(table, dim, FIRST, 1, actual <= span, actual < span, actual < span)
             if span < actual and steps > 0:
                 add_state(table, dim, STEADY, steps, False, False, False)
             if actual > span and (steps + 1) * stride + span > actual and steps * stride + span != actual:
                 rest = actual - (steps + 1) * stride
-                units = 1 if rest < size else quotient(rest - size, offset) + 1
+                units = 1 if rest < size else truncated_quotient(rest - size, offset) + 1
                 add_state(table, dim, LAST, 1, False, True, (units - 1) * offset + size < rest)
         cases *= table[STATES, dim]
     return cases

@@ -49,7 +49,7 @@ from dse.models.maestro.reference_level import (
     S,
     X,
     Y,
-    quotient,
+    truncated_quotient,
 )
 
 LARGEST, LARGEST_HARDWARE = 2**31 - 1, 2**40
@@ -67,7 +67,7 @@ class Hardware:
 
     def delay(self, elements: int) -> int:
         """Cycles that the NoC takes to move `elements`."""
-        whole = quotient(elements, self.noc_bandwidth)
+        whole = truncated_quotient(elements, self.noc_bandwidth)
         return self.noc_latency + whole + (elements % self.noc_bandwidth != 0) - 1
 
 
@@ -157,7 +157,7 @@ class _Pricer:
                 size += tile[FILTER_OF[dim]] - 1
                 stride, window = self.strides[dim], self.sizes[FILTER_OF[dim]]
                 if stride != 1 and size >= window:
-                    steps = quotient(size + stride - window, stride)
+                    steps = truncated_quotient(size + stride - window, stride)
                     size = steps * min(stride, window) + max(window - stride, 0)
                     offset = steps * (window if not outer and window < stride else stride)
             directives.append(Directive(dim, dim == parallel, size, offset))
@@ -228,7 +228,7 @@ class _Pricer:
             ingress = sum(fetched.values())
             step = _step(hardware, compute, ingress, egress, alone=case.first_of_all)
             offchip = (need_inputs, need_outputs)
-            step = max(step, *(quotient(quotient(need, hardware.offchip_bandwidth), 2) for need in offchip))
+            step = max(step, *(truncated_quotient(truncated_quotient(need, hardware.offchip_bandwidth), 2) for need in offchip))
             cycles += count * step
             macs += count * work
             counted += count

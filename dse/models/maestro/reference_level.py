@@ -27,7 +27,7 @@ class NotPriced(Exception):
         self.reason = reason
 
 
-def quotient(a: int, b: int) -> int:
+def truncated_quotient(a: int, b: int) -> int:
     """C's integer division: truncated toward zero."""
     return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
 
@@ -84,7 +84,7 @@ class Level:
 
     def _extent(self, d: Directive) -> Extent:
         total = self.sizes[d.dim]
-        steps = max(0, quotient(total - d.size, d.offset))
+        steps = max(0, truncated_quotient(total - d.size, d.offset))
         has_edge = steps * d.offset + d.size < total or d.size > total
         rest = total - (steps + 1) * d.offset
         rest = rest if rest >= 0 else total
@@ -104,12 +104,12 @@ class Level:
         """How many sub-clusters work in the edge iteration of the spatial directive (step 2.2)."""
         d, total = self.spatial, self.sizes[self.spatial.dim]
         if total > d.offset * (self.fanout - 1) + d.size:
-            rounds = quotient(quotient(total - d.size, d.offset) + 1, self.fanout) - 1
+            rounds = truncated_quotient(truncated_quotient(total - d.size, d.offset) + 1, self.fanout) - 1
             rest = total - (rounds + 1) * d.offset * self.fanout
-            return 1 if rest < d.size else quotient(rest - d.size, d.offset) + 1
+            return 1 if rest < d.size else truncated_quotient(rest - d.size, d.offset) + 1
         if total <= d.size:
             return 1
-        units = quotient(total - d.size, d.offset) + 1
+        units = truncated_quotient(total - d.size, d.offset) + 1
         return units + (d.offset * (units - 1) + d.size < total)
 
     def states(self, d: Directive, actual: int) -> list[State]:
@@ -117,7 +117,7 @@ class Level:
         if d.spatial:
             return self._spatial_states(d, actual)
         states = [State(FIRST, 1, unrolled=actual <= d.size, edge=actual < d.size)]
-        steps = quotient(actual - d.size, d.offset)
+        steps = truncated_quotient(actual - d.size, d.offset)
         if d.size < actual and steps > 0:
             states.append(State(STEADY, steps))
         if actual >= d.size and steps * d.offset + d.size < actual:
@@ -128,7 +128,7 @@ class Level:
         covered = d.size + d.offset * (self.fanout - 1)
         short = actual < covered
         states = [State(FIRST, 1, unrolled=actual <= covered, edge=short, partial=short)]
-        steps = quotient(quotient(actual - d.size, d.offset) + 1, self.fanout) - 1
+        steps = truncated_quotient(truncated_quotient(actual - d.size, d.offset) + 1, self.fanout) - 1
         stride = d.offset * self.fanout
         if covered < actual and steps > 0:
             states.append(State(STEADY, steps))
@@ -138,7 +138,7 @@ class Level:
             and steps * stride + covered != actual
         ):
             rest = actual - (steps + 1) * stride
-            units = 1 if rest < d.size else quotient(rest - d.size, d.offset) + 1
+            units = 1 if rest < d.size else truncated_quotient(rest - d.size, d.offset) + 1
             states.append(State(EDGE, 1, edge=True, partial=(units - 1) * d.offset + d.size < rest))
         return states
 

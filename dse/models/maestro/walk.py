@@ -32,7 +32,7 @@ from dse.models.maestro.levels import (
     fill_directives,
     fill_extents,
     fill_states,
-    quotient,
+    truncated_quotient,
     set_case,
 )
 from dse.models.maestro.volumes import (
@@ -57,7 +57,7 @@ LARGEST_COUNT = 2.0**62
 @inlined
 def noc_delay(elements, bandwidth, latency):
     """Cycles that the NoC takes to move `elements` (step 5.1 of `reference`)."""
-    return latency + quotient(elements, bandwidth) + int(elements % bandwidth != 0) - 1
+    return latency + truncated_quotient(elements, bandwidth) + int(elements % bandwidth != 0) - 1
 
 
 @subroutine
@@ -220,7 +220,7 @@ def price_any(layer, hardware, row, tables, params, orders, runs, figures):
         # The first case waits for its data; the others load ahead.
         step = compute + into if params[0, CHANGING] < 0 else max(compute, into, out)
         step = max(
-            step, quotient(quotient(need_inputs, offchip), 2), quotient(quotient(need_outputs, offchip), 2)
+            step, truncated_quotient(truncated_quotient(need_inputs, offchip), 2), truncated_quotient(truncated_quotient(need_outputs, offchip), 2)
         )
         cycles += count * step
         macs += count * work

@@ -17,8 +17,8 @@ from dse.core.problem import AnyProblem
 from dse.core.proofs import Check
 from dse.core.residence import Phase, Residence
 from dse.optimum import verify
-from dse.optimum.chains.check_bound import Bound, Moments, line_floor, operands, product_like, runs_of
-from dse.optimum.chains.check_tiles import needs
+from dse.optimum.chains.check_bound import Bound, Moments, line_floor, staying_operands, product_like, runs_of
+from dse.optimum.chains.check_tiles import needed_room
 from dse.optimum.chains.result import ChainProof, Schedule, Shared
 from dse.optimum.chains.tilings import Move
 from dse.optimum.executor import Machine, executed_check
@@ -169,7 +169,7 @@ def _room(proof: ChainProof, best: Schedule, residence: Residence, parts: Parts)
             run = runs[chain.names[layer]]
             if need > run.phase.taken or (proof.home and need > proof.home.room):
                 wrong.append(f"{run.name}: {need} alive, {run.phase.taken} taken")
-            wanted = operands(chain, layer, staying)
+            wanted = staying_operands(chain, layer, staying)
             if set(run.phase.held) != wanted:
                 wrong.append(f"{run.name}: holds {run.phase.held}, not {sorted(wanted)}")
     most = max((run.phase.taken for run in best.runs), default=0)
@@ -192,7 +192,7 @@ def _in_a_group(best: Schedule, chain: Chain, layer: int, staying: set[int], mom
         if chain.names[at] in names:
             alive |= {maker: max(alive.get(maker, 0), count) for maker, count in words.items()}
     need = sum(words for maker, words in alive.items() if maker in staying)
-    held, place = operands(chain, layer, staying), names.index(name)
+    held, place = staying_operands(chain, layer, staying), names.index(name)
     said = {"W"} if place in group.weights else set()
     said |= {"I"} if place == 0 and group.reads else set()
     said |= {"O"} if name == names[-1] and group.makes else set()
@@ -206,7 +206,7 @@ def _shared_room(proof: ChainProof, shared: Shared) -> Iterator[str]:
     kept = frozenset(f"W{one.place}" if one.tensor == "W" else one.tensor for one in tiling.moves)
     work = dict.fromkeys(range(len(group.layers)), 0)
     for part in tiling.parts:
-        need, held = needs(group, tiling.rows, tiling.columns, kept, tiling.columns_outside, part.place)
+        need, held = needed_room(group, tiling.rows, tiling.columns, kept, tiling.columns_outside, part.place)
         name = group.layers[part.place].name
         if need > part.phase.taken or (proof.home and need > proof.home.room):
             yield f"{name}: {need} alive, {part.phase.taken} taken"

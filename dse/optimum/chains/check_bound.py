@@ -194,7 +194,7 @@ class Bound:
 
     def _cost(self, layer: int, end: int, now: frozenset[int], taken: int) -> Found:
         if layer == end:
-            held = operands(self.chain, layer, set(now))
+            held = staying_operands(self.chain, layer, set(now))
             return self.implied(Phase(self.chain.layers[layer], tuple(sorted(held)), taken)), ()
         group = self._group(layer, end, now, taken)
         if group not in self.floors:
@@ -206,7 +206,7 @@ class Bound:
     def _group(self, layer: int, end: int, now: frozenset[int], taken: int) -> Group:
         """The group of some layers, told by what stays."""
         layers = self.chain.layers[layer : end + 1]
-        held = [operands(self.chain, at, set(now)) for at in range(layer, end + 1)]
+        held = [staying_operands(self.chain, at, set(now)) for at in range(layer, end + 1)]
         rows = tuple(
             any(
                 edge.whole_rows for edge in self.chain.edges if (edge.reader, edge.operand) == (one.name, "I")
@@ -254,7 +254,7 @@ def runs_of(chain: Chain, place: int) -> int:
     return chain.layers[place].repeats // chain.times
 
 
-def operands(chain: Chain, layer: int, staying: set[int]) -> set[str]:
+def staying_operands(chain: Chain, layer: int, staying: set[int]) -> set[str]:
     """Which operands of a layer stay."""
     name = chain.layers[layer].name
     elsewhere = any(name == one for one, _ in chain.also_read)

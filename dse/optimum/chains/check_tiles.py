@@ -70,7 +70,7 @@ class Floor:
             before = splits[place - 1] if place else 1
             behind = splits[place] if place + 1 < across else 1
             part = (sizes[0][0] // rows, columns // behind, sums // before)
-            need, held = needs(group, rows, splits, kept, outside, place)
+            need, held = needed_room(group, rows, splits, kept, outside, place)
             if need > self.room:
                 return inf
             moved, waits = 0.0, 0.0
@@ -158,7 +158,7 @@ def _subsets(names: list[str]) -> Iterator[frozenset[str]]:
     return map(frozenset, every)
 
 
-def needs(
+def needed_room(
     group: Group, rows: int, splits: tuple[int, ...], kept: frozenset[str], outside: bool, place: int
 ) -> tuple[int, frozenset[str]]:
     """The room of all that is alive as a layer's part is run, beside its tiles; and its operands of it."""

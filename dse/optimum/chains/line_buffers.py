@@ -23,7 +23,7 @@ from dse.core.layer import Layer
 from dse.core.residence import Phase, Rates
 from dse.optimum.chains.proofs import Proofs
 from dse.optimum.chains.sharing import Sharing
-from dse.optimum.chains.tilings import Group, Move, Part, Tiling, carried, divisors, reach_of
+from dse.optimum.chains.tilings import Group, Move, Part, Tiling, carried_moves, divisors, reach_of
 
 
 def rows_of(layer: Layer, rows: int) -> Layer:
@@ -196,5 +196,5 @@ class LineBuffers(Sharing):
         words = touched(part.phase.layer)
         each = {INPUT: rates.comes[0], WEIGHT: rates.comes[1], OUTPUT: rates.goes}
         once = sum(words[name] * each[name] for name in words if name not in part.phase.held)
-        held = sum(move.count * move.words * each[move.tensor] for move in carried(tiling, part))
+        held = sum(move.count * move.words * each[move.tensor] for move in carried_moves(tiling, part))
         return part.count * once + held

@@ -30,11 +30,11 @@ from dse.optimum.chains.tilings import (
     Part,
     Size,
     Tiling,
-    carried,
+    carried_moves,
     least_moved,
     part_of,
     size_of,
-    tilings,
+    fitting_tilings,
 )
 from dse.support.arrays import FloatArray
 
@@ -83,7 +83,7 @@ class Sharing:
         return [one for one in self._fitting() if may_hold or not any(map(_of_weights, one.moves))]
 
     def _fitting(self) -> Iterator[Tiling]:
-        return tilings(self.group, self.home.room)
+        return fitting_tilings(self.group, self.home.room)
 
     @cached_property
     def all(self) -> list[Tiling]:
@@ -132,7 +132,7 @@ class Sharing:
         limit = min(self._heap[0][0] if self._heap else inf, self.best[0])
         for part in tiling.parts:
             more = [self.proofs]
-            if self.weights[1] and carried(tiling, part):
+            if self.weights[1] and carried_moves(tiling, part):
                 more.append(self._by_energy)
             for proofs in more:
                 if part.phase in proofs.known:
@@ -188,7 +188,7 @@ class Sharing:
             best = found.best
             joules = part.count * best.energy_nj * 1e-9
             ports: FloatArray = part.count * self.tiles.demands(problem, best.mapping)
-            for move in carried(tiling, part):
+            for move in carried_moves(tiling, part):
                 spent, more = self.tiles.moved(problem, move.tensor, move.words)
                 joules += move.count * spent * 1e-9
                 ports = ports + move.count * more
@@ -272,14 +272,14 @@ class Sharing:
         """What moving what is held costs that comes or goes as a part is run."""
         return sum(
             move.count * move.words * (rates.goes if move.tensor == OUTPUT else rates.of(move.tensor)[0])
-            for move in carried(tiling, part)
+            for move in carried_moves(tiling, part)
         )
 
     def _spent(self, tiling: Tiling, part: Part) -> float:
         """The energy of the same, in J, whole blocks of words counted."""
         moved = self.tiles.moved
         each = (
-            move.count * moved(self._problem, move.tensor, move.words)[0] for move in carried(tiling, part)
+            move.count * moved(self._problem, move.tensor, move.words)[0] for move in carried_moves(tiling, part)
         )
         return sum(each) * 1e-9
 
@@ -304,7 +304,7 @@ def _of_weights(move: Move) -> bool:
     return move.tensor == WEIGHT
 
 
-def described(tiling: Tiling, group: Group) -> Iterator[str]:
+def described_loops(tiling: Tiling, group: Group) -> Iterator[str]:
     """The loops that a group's layers share, a line each, and what is held over them."""
     names = [layer.name for layer in group.layers]
     loops = [f"for rows in {tiling.rows}"] if tiling.rows > 1 else []

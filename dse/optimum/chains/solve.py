@@ -19,7 +19,7 @@ from dse.optimum.chains.result import ChainProof, Run, Schedule, Shared
 from dse.optimum.chains.sharing import Sharing
 from dse.optimum.chains.tilings import Group
 from dse.optimum.chains.whole import Path, Settling, phase_of
-from dse.optimum.executor import Machine, execute_chain, small
+from dse.optimum.executor import Machine, execute_chain, is_executed
 from dse.optimum.lines import Choice, Closed, Line, LineSearch
 from dse.support.errors import InputError
 
@@ -81,7 +81,7 @@ def _see_that_it_runs(proof: ChainProof) -> None:
         return
     schedule, machine = proof.to_dict(), machine_of(proof)
     for program in proof.programs:
-        if len(program.chain.layers) > 1 and small(program.chain):
+        if len(program.chain.layers) > 1 and is_executed(program.chain):
             execute_chain(program.chain, schedule, machine)
 
 

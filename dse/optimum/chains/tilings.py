@@ -115,7 +115,7 @@ class Tiling:
     moves: tuple[Move, ...]
 
 
-def carried(tiling: Tiling, part: Part) -> list[Move]:
+def carried_moves(tiling: Tiling, part: Part) -> list[Move]:
     """The moves that a part's time has: what comes is of the layer's first, what goes of its last."""
     mine = [one for one in tiling.parts if one.place == part.place]
     ends = {True: mine[-1], False: mine[0]}
@@ -159,7 +159,7 @@ def can_stream(one: Layer, two: Layer) -> bool:
     return plain and same and reach_of(two) >= two.stride[0]
 
 
-def tilings(group: Group, room: int) -> Iterator[Tiling]:
+def fitting_tilings(group: Group, room: int) -> Iterator[Tiling]:
     """All of them whose tiles fit, one word of each tensor beside what stays at least."""
     rows = group.sizes[0][0]
     for split in divisors(rows):

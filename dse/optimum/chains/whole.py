@@ -61,7 +61,7 @@ def _grown(program: Program, path: Path, step: Step, cost: Cost, room: int) -> I
     place, end = step
     if any(place <= one < end for one in path.staying):
         return
-    for more in subsets(program.begins(place, end)):
+    for more in all_subsets(program.begins(place, end)):
         staying = path.staying | more
         if program.taken(place, staying, end) > room:
             continue
@@ -75,7 +75,7 @@ def phase_of(program: Program, place: int, staying: frozenset[int]) -> Phase:
     return Phase(program.chain.layers[place], held, taken)
 
 
-def subsets(items: Iterable[int]) -> Iterator[frozenset[int]]:
+def all_subsets(items: Iterable[int]) -> Iterator[frozenset[int]]:
     """All subsets, the smallest first."""
     items = sorted(items)
     sizes = range(len(items) + 1)

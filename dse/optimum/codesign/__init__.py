@@ -126,7 +126,7 @@ def _prove(
         search = (CappedBoxes if caps else MachineBoxes)(
             space, work.layers, objective, prove, observe, **given
         )
-        warm(work.layers[0], space)
+        compile_proofs(work.layers[0], space)
         try:
             search.run()
         except KeyboardInterrupt:
@@ -172,7 +172,7 @@ def refuse(layers: Sequence[Layer], space: HardwareSpace) -> None:
         prover_of(make_problem(layer, priced.hardware, "energy", priced.model)).refuse()
 
 
-def warm(layer: Layer, space: HardwareSpace) -> None:
+def compile_proofs(layer: Layer, space: HardwareSpace) -> None:
     """Compile what proofs need before machines are priced: bounds at the same time as prices."""
     from dse.core.domains import prover_of
 

@@ -29,7 +29,7 @@ from dse.core.clock import Clock
 from dse.core.layer import Layer
 from dse.core.objective import Objective
 from dse.domains.codesign.space import Box, HardwareSpace, Point
-from dse.optimum.codesign.halves import dearest, halves
+from dse.optimum.codesign.halves import dearest_parameter, split_box
 from dse.optimum.codesign.lemmas import Lemma
 from dse.optimum.codesign.machine import EQUAL, Bound, Chosen, Structure
 from dse.optimum.codesign.proving import Ask, OutOfTime, Prover
@@ -305,7 +305,7 @@ class MachineBoxes:
         each = structure.each(structure.relaxed(one.box))
         if not one.single:
             chosen, short = structure.choose(each), 1 - value / self.value if self.best else 0.0
-            if chosen is None or dearest(structure, one.box, chosen).energy > short / 2 * chosen.energy:
+            if chosen is None or dearest_parameter(structure, one.box, chosen).energy > short / 2 * chosen.energy:
                 return None
         return structure.next_weight(bound, each, one.more)
 
@@ -345,5 +345,5 @@ class MachineBoxes:
     def _parts(self, one: Open) -> list[Open]:
         # What it had before it was proven, such as a roofline, holds of its halves too.
         bound = max(one.bound, self._bound_of(one).corner.value)
-        both = halves(self.structures[one.root], one.box)
+        both = split_box(self.structures[one.root], one.box)
         return [Open(half, one.root, bound, list(one.more)) for half in both]

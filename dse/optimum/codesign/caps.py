@@ -19,7 +19,7 @@ import numpy as np
 
 from dse.optimum.codesign.lemmas import KEPT, Corner, Line, lowest_corner
 from dse.optimum.codesign.machine import Bound, Chosen, Each, Structure
-from dse.optimum.network_front import NO_LAYERS, Sums, undominated
+from dse.optimum.network_front import NO_LAYERS, Sums, undominated_points
 from dse.support.arrays import FloatArray
 from dse.support.validation import positive_number
 
@@ -180,7 +180,7 @@ class CappedStructure(Structure):
         layers, places = [], []
         for times, (energy, cycles, _) in zip(self.times, each, strict=True):
             steps, joules = np.array(cycles, float), np.array(energy)
-            places.append(undominated(steps, joules))
+            places.append(undominated_points(steps, joules))
             layers.append((times * steps[places[-1]], times * joules[places[-1]]))
         sums = choose_sums(layers)
         kept = np.flatnonzero(self.caps.keeps(sums.energy, sums.cycles, self.cycle_seconds))

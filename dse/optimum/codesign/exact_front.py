@@ -25,11 +25,11 @@ from dse.core.certificate import BOUNDED, INFEASIBLE
 from dse.core.domains import make_problem
 from dse.domains.codesign.space import Box, Point
 from dse.optimum.codesign.branch import Incumbent, MachineBoxes, Open
-from dse.optimum.codesign.lemmas import whole
+from dse.optimum.codesign.lemmas import whole_or_float
 from dse.optimum.codesign.machine import EQUAL, Chosen, Each
 from dse.optimum.codesign.proving import Cache, OutOfTime
 from dse.optimum.front import certify_front
-from dse.optimum.network_front import summed, undominated
+from dse.optimum.network_front import summed_fronts, undominated_points
 from dse.support.arrays import BoolArray, FloatArray
 
 LATENCY, ENERGY, AREA = 0, 1, 2
@@ -55,7 +55,7 @@ class Archive:
     def corners(self, area: float) -> FloatArray:
         """The seconds and joules (n, 2) below both of which nothing of up to this area is known."""
         within = self.figures[self.figures[:, AREA] <= area]
-        within = within[undominated(within[:, LATENCY], within[:, ENERGY])]
+        within = within[undominated_points(within[:, LATENCY], within[:, ENERGY])]
         seconds = np.append(within[:, LATENCY], math.inf)
         joules = np.insert(within[:, ENERGY], 0, math.inf)
         return np.stack([seconds, joules], axis=1)
@@ -211,10 +211,10 @@ class FrontBoxes(MachineBoxes):
         structure, fronts, places = self.structures[root], [], []
         for times, (energy, cycles, _) in zip(structure.times, each, strict=True):
             slow, joules = np.array(cycles, dtype=float), np.array(energy) * NJ
-            kept = undominated(slow, joules)
+            kept = undominated_points(slow, joules)
             fronts.append((slow[kept] * times, joules[kept] * times))
             places.append(kept)
-        sums = summed(fronts)
+        sums = summed_fronts(fronts)
         area = self._least_area(_alone(point))
         figures = np.stack(
             [sums.cycles * structure.cycle_seconds, sums.energy, np.full(len(sums), area)], axis=1
@@ -225,7 +225,7 @@ class FrontBoxes(MachineBoxes):
         ):
             mappings = tuple(of[kept[at]] for (*_, of), kept, at in zip(each, places, choice, strict=True))
             value = structure.value(energy, steps)
-            entries.append(Incumbent(point, Chosen(value, energy, whole(steps), mappings)))
+            entries.append(Incumbent(point, Chosen(value, energy, whole_or_float(steps), mappings)))
         self.archive.add(figures, entries)
         self.found(len(self.archive.entries))
         return sums.epsilon

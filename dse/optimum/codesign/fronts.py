@@ -25,7 +25,7 @@ from dse.domains.codesign.space import HardwareSpace
 from dse.optimum.codesign import as_space, codesign, proof_seconds, refuse
 from dse.optimum.codesign.exact_front import FrontBoxes
 from dse.optimum.codesign.proving import prover
-from dse.optimum.codesign.result import Codesign, design
+from dse.optimum.codesign.result import Codesign, described_design
 from dse.optimum.codesign.workload import workload_of
 from dse.support.errors import InputError
 
@@ -160,7 +160,7 @@ def _exact(
             found=observe,
         )
         search.run()
-    points = [design(space, work.layers, one, work.parts) for one in search.archive.entries]
+    points = [described_design(space, work.layers, one, work.parts) for one in search.archive.entries]
     status = BOUNDED if search.cut else OPTIMAL if points else INFEASIBLE
     return MachineFront(
         network=work.name,

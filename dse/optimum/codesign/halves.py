@@ -19,9 +19,9 @@ class Dearest(NamedTuple):
     needed: int
 
 
-def halves(structure: Structure, box: Box) -> tuple[Box, Box]:
+def split_box(structure: Structure, box: Box) -> tuple[Box, Box]:
     """A box in two."""
-    at, energy, needed = dearest(structure, box, structure.choose(structure.each(structure.relaxed(box))))
+    at, energy, needed = dearest_parameter(structure, box, structure.choose(structure.each(structure.relaxed(box))))
     first, last = box[at]
     # Beyond what is needed, the bound is not too low for the energy.
     end = needed if energy > 0 else last
@@ -31,7 +31,7 @@ def halves(structure: Structure, box: Box) -> tuple[Box, Box]:
     return (*box[:at], (first, middle), *box[at + 1 :]), (*box[:at], (middle + 1, last), *box[at + 1 :])
 
 
-def dearest(structure: Structure, box: Box, chosen: Chosen | None) -> Dearest:
+def dearest_parameter(structure: Structure, box: Box, chosen: Chosen | None) -> Dearest:
     """The parameter whose least value is paid for while the `chosen` mappings need more.
 
     Where all fit, it is the one that most of a limit, or else the widest range, depends on.

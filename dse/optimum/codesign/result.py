@@ -12,7 +12,7 @@ from dse.core.layer import Layer
 from dse.domains.codesign.space import HardwareSpace, Priced
 from dse.optimum.codesign.branch import Closed, Incumbent, MachineBoxes
 from dse.optimum.codesign.capped import CappedBoxes
-from dse.optimum.codesign.lemmas import whole
+from dse.optimum.codesign.lemmas import whole_or_float
 from dse.optimum.codesign.machine import EQUAL, Chosen
 from dse.optimum.codesign.workload import Part
 from dse.optimum.front import Front
@@ -96,7 +96,7 @@ def result_of(search: MachineBoxes, network: str) -> Codesign:
         times=tuple(search.times or (layer.repeats for layer in search.layers)),
         status=status,
         lower_bound=bound,
-        best=None if search.best is None else design(space, search.layers, search.best, search.parts),
+        best=None if search.best is None else described_design(space, search.layers, search.best, search.parts),
         caps=search.caps.to_dict() if isinstance(search, CappedBoxes) else {},
         boxes=search.boxes,
         machines_excluded=sum(space.count(one.box) for one in search.closed if one.bound is None),
@@ -109,7 +109,7 @@ def result_of(search: MachineBoxes, network: str) -> Codesign:
     )
 
 
-def design(
+def described_design(
     space: HardwareSpace, layers: Sequence[Layer], found: Incumbent, parts: Sequence[Part] = ()
 ) -> dict[str, Any]:
     """A machine with the network's mappings, and what they cost, as plain data; of several, each's own."""
@@ -145,7 +145,7 @@ def _networks(
             {
                 "network": part.name,
                 "share" if part.is_share else "runs": part.counts,
-                "cycles": whole(cycles),
+                "cycles": whole_or_float(cycles),
                 **totals(cycles * cycle_seconds, energy * 1e-9),
             }
         )

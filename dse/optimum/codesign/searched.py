@@ -20,7 +20,7 @@ from dse.domains.codesign.space import HardwareSpace
 from dse.optimum.codesign.branch import Incumbent
 from dse.optimum.codesign.machine import Chosen
 from dse.optimum.codesign.networks import CERTIFY, JointNetwork, TwoLevels
-from dse.optimum.codesign.result import design
+from dse.optimum.codesign.result import described_design
 from dse.search.evaluator import Observer
 from dse.search.record import Record, write_parquet
 from dse.search.run import Cell, open_journal, run_cell
@@ -162,4 +162,4 @@ def _best(problem: JointNetwork, joint: Joint, record: Record, each: int) -> dic
     mappings = problem.network_at(genes).mappings or problem.designs_at(genes)
     chosen = Chosen(float(costs.loss[0]), float(costs.energy_nj[0]), int(costs.cycles[0]), tuple(mappings))
     found = Incumbent(tuple(genes[joint.parts[0]].tolist()), chosen)
-    return design(joint.hardware, joint.layers, found) | {"evaluation": (record.best + 1) * each}
+    return described_design(joint.hardware, joint.layers, found) | {"evaluation": (record.best + 1) * each}

@@ -96,7 +96,7 @@ def executed_check(chains: Sequence[Chain], schedule: Mapping[str, Any], machine
     return Check(name, True, f"{events:,} events, at most {peak:,} taken")
 
 
-def small(chain: Chain) -> bool:
+def is_executed(chain: Chain) -> bool:
     """Whether a schedule of the chain is executed as part of its proof."""
     words = 0
     for layer in chain.layers:

@@ -135,7 +135,7 @@ class Tiles:
             self.run.home.remove(name, (self.runs, channels, self._rows(part)))
 
 
-def lines(run: Execution, group: Group, runs: Range) -> None:
+def run_lines(run: Execution, group: Group, runs: Range) -> None:
     """Two convolutions: the second makes some rows a step, of the rows of the first that are there."""
     see_work(run, group)
     one, two = group["layers"]

@@ -40,7 +40,7 @@ def verify(problem: AnyProblem, certificate: Certificate, seed: int = 0) -> tupl
     )
 
 
-def failures(checks: Sequence[Check]) -> list[str]:
+def failed_checks(checks: Sequence[Check]) -> list[str]:
     """A line for each check that does not hold."""
     return [f"{check.name}: {check.seen}" for check in checks if not check.passed]
 

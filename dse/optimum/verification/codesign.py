@@ -17,7 +17,7 @@ import numpy as np
 from dse.core.domains import hardware_from_dict, make_problem
 from dse.core.objective import objective_named
 from dse.core.proofs import Check
-from dse.optimum.verification.codesign_caps import border, fronts_hold, keeps, least_of_fronts, room
+from dse.optimum.verification.codesign_caps import energy_border, fronts_hold, keeps_caps, least_of_fronts, caps_room
 
 if TYPE_CHECKING:
     from dse.optimum.codesign.result import Codesign
@@ -57,7 +57,7 @@ def _best(found: Codesign) -> Check:
         cycles += times * int(priced.cycles[0])
     totals = {"energy": energy * 1e-9, "latency": cycles * hardware.cycle_seconds}
     value = objective_named(found.objective).total(totals)
-    same = value == best["value"] and found.lower_bound <= value and keeps(found, *totals.values())
+    same = value == best["value"] and found.lower_bound <= value and keeps_caps(found, *totals.values())
     return Check(name, same, f"value {value!r}, lower bound {found.lower_bound!r}")
 
 
@@ -148,7 +148,7 @@ def _bounds(found: Codesign) -> Check:
             wrong += not (least <= sum(sums) * (1 + ROUNDED))
         if not any(line["least"] is None for line in box["lines"]):
             seconds = _cycle_seconds(found, box)
-            least = _least_along(box["lines"], objective, seconds, room(found, seconds))
+            least = _least_along(box["lines"], objective, seconds, caps_room(found, seconds))
             if "fronts" in box:
                 least = max(least, least_of_fronts(found, box, seconds))
             wrong += not (bound <= least * (1 + ROUNDED))
@@ -165,7 +165,7 @@ def _least_along(
 
     Inf where the caps leave nothing of it.
     """
-    left = border(lines, *caps)
+    left = energy_border(lines, *caps)
     if left is None:
         return math.inf
     sloped, first = left
@@ -231,7 +231,7 @@ def _networks(found: Codesign, rng: np.random.Generator) -> Check:
             cycles += times * float(priced.cycles[at]) if fits else math.inf
         if energy < math.inf:
             totals = {"energy": energy * 1e-9, "latency": cycles * machine.hardware.cycle_seconds}
-            if keeps(found, *totals.values()):
+            if keeps_caps(found, *totals.values()):
                 least = min(least, objective.total(totals))
     name = "random machines and mappings do not beat the bound"
     best = f"the best {least:.6g}" if least < math.inf else "none with a run that counts"

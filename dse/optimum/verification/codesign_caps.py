@@ -24,19 +24,19 @@ SLACK = 1e-12
 DRAWN_BOXES, DRAWN_MAPPINGS = 4, 2_000
 
 
-def keeps(found: Codesign, joules: float, seconds: float) -> bool:
+def keeps_caps(found: Codesign, joules: float, seconds: float) -> bool:
     """Whether a run keeps the caps, but for rounding."""
     longest, power = found.caps.get("max_latency", math.inf), found.caps.get("max_power", math.inf)
     return seconds <= longest * (1 + SLACK) and joules <= power * seconds * (1 + SLACK)
 
 
-def room(found: Codesign, cycle_seconds: float) -> tuple[float, float]:
+def caps_room(found: Codesign, cycle_seconds: float) -> tuple[float, float]:
     """The `rate` and the `most` of the caps."""
     rate = found.caps.get("max_power", math.inf) * cycle_seconds * 1e9 * (1 + SLACK)
     return rate, found.caps.get("max_latency", math.inf) / cycle_seconds * (1 + SLACK)
 
 
-def border(lines: Sequence[Any], rate: float, most: float) -> tuple[list[Any], float] | None:
+def energy_border(lines: Sequence[Any], rate: float, most: float) -> tuple[list[Any], float] | None:
     """What bounds cycles from below as energy grows, and the least energy; None where nothing is left."""
     sloped = [line for line in lines if line["cycles"]]
     if rate < math.inf:
@@ -54,7 +54,7 @@ def border(lines: Sequence[Any], rate: float, most: float) -> tuple[list[Any], f
 def least_of_fronts(found: Codesign, box: Any, cycle_seconds: float) -> float:
     """The least value of sums of the fronts of a box within the caps, or its bound where that is lower."""
     objective = objective_named(found.objective)
-    rate, most = room(found, cycle_seconds)
+    rate, most = caps_room(found, cycle_seconds)
     bound = math.inf if box["bound"] is None else box["bound"]
     if any(not front for front in box["fronts"]):
         return math.inf

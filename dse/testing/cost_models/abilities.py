@@ -21,7 +21,7 @@ from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof.certifiers import certifier_of
 from dse.domains.clustered.proof.intervals import IntervalBoxes
 from dse.optimum import certify, verify
-from dse.optimum.verification import failures
+from dse.optimum.verification import failed_checks
 from dse.support.errors import InputError, format_exception
 from dse.testing.cost_models.candidate import STRIDED, ModelCandidate, Setting, difference
 from dse.testing.verdict import Broken
@@ -200,7 +200,7 @@ def _proven(problem: Problem) -> str:
         raise Broken(f"expected an optimum to be certified; {error}") from error
     if found.best is None:
         raise Broken(f"expected an optimum of {problem.layer}, none is found")
-    failed = failures(verify(problem, found))
+    failed = failed_checks(verify(problem, found))
     if failed:
         raise Broken(f"expected an optimum that every check agrees with; {failed[0]}")
     losses = problem.price(problem.space.sample(np.random.default_rng(0), SAMPLES)).loss

@@ -16,7 +16,7 @@ from dse.domains.clustered.mapping import MappingBatch
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.templates import TEMPLATES
 from dse.models.loopnest import LoopNest
-from dse.models.loopnest.reference import price
+from dse.models.loopnest.reference import price_mapping
 from tests.conftest import Dse
 from tests.models.loopnest_cases import area_mm2
 from workloads import load_layer
@@ -84,7 +84,7 @@ def test_a_line_without_capacities_is_a_machine_with_just_the_buffers_that_are_n
     layer = LAYERS["padded"]
     mapping = TEMPLATES["nvdla"](layer, EDGE)
     [bare] = priced(case_line(layer, mapping, EDGE))
-    counts = price(layer, EDGE, mapping)
+    counts = price_mapping(layer, EDGE, mapping)
     assert (bare["cycles"], bare["l1_size"], bare["l2_size"]) == (
         counts.cycles,
         counts.l1_need,

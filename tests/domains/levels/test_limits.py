@@ -14,7 +14,7 @@ from dse.core.reasons import Reason
 from dse.domains.levels.machine import TENSORS, Level, Machine
 from dse.domains.levels.problem import MachineProblem
 from dse.optimum import certify, verify
-from dse.optimum.verification import failures
+from dse.optimum.verification import failed_checks
 from dse.support.errors import InputError
 from tests.domains.levels.proof.test_certify_machines import LAYERS, least, random_machine
 from workloads import load_layer
@@ -108,5 +108,5 @@ def test_the_check_of_a_certificate_sees_a_mapping_that_breaks_a_limit() -> None
     free = problem(layer=Layer.gemm(4, 4, 4))
     limited, found = free.with_changes(limits=["Regs_use <= 0.1"]), certify(free, cache=False)
     forged = replace(found, fingerprint=limited.fingerprint)
-    said = failures(verify(limited, forged))
+    said = failed_checks(verify(limited, forged))
     assert any(one.startswith("the best mapping keeps the limits: Regs_use") for one in said), said

@@ -21,10 +21,10 @@ from dse.core.residence import Phase, Rates
 from dse.core.widths import Widths
 from dse.domains.levels.machine import TENSORS, Bandwidth, Energy, Level, Machine
 from dse.optimum.chains.check import check_chain
-from dse.optimum.chains.check_tiles import _all, _words, needs
+from dse.optimum.chains.check_tiles import _all, _words, needed_room
 from dse.optimum.chains.result import ChainProof
 from dse.optimum.chains.solve import certify_chains
-from dse.optimum.chains.tilings import WORDS, Group, Tiling, least_moved, part_of, size_of, tilings
+from dse.optimum.chains.tilings import WORDS, Group, Tiling, least_moved, part_of, size_of, fitting_tilings
 from tests import ROOT
 from tests.optimum.chains.small_chains import RESIDENCE, machine, prove, proven
 
@@ -61,7 +61,7 @@ def least_words(case: dict[str, Any], *, fused: bool) -> float:
             elif fused:
                 whole = (False,) * (end - start - 1)
                 group = Group(layers[start:end], whole, reads, makes, taken)
-                cost = min(map(words, tilings(group, room)), default=inf)
+                cost = min(map(words, fitting_tilings(group, room)), default=inf)
             else:
                 continue
             total = best[start, reads] + cost
@@ -178,7 +178,7 @@ def front_by_hand(chain: Chain, room: int, hardware: Machine | None = None, *, t
         for place, (tall, columns, sums) in enumerate(one.sizes):
             before = splits[place - 1] if place else 1
             behind = splits[place] if place < len(splits) else 1
-            need, held = needs(one, rows, splits, kept, outside, place)
+            need, held = needed_room(one, rows, splits, kept, outside, place)
             piece, inside = part_of((tall // rows, columns // behind, sums // before)), tuple(sorted(held))
             across, down = (splits[0], 1) if outside else (1, rows)
             comes = [("W", columns * sums, across)] if f"W{place}" in kept else []

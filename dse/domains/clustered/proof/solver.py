@@ -12,7 +12,7 @@ from dse.domains.clustered.proof.bounds import PointBoxes
 from dse.domains.clustered.proof.certifiers import certifier_of, has_floor_only, refuse, refuse_limits
 from dse.domains.clustered.proof.descent import descend, good_mapping, with_factors
 from dse.domains.clustered.proof.warming import warm
-from dse.proof.proving import prove
+from dse.proof.proving import prove_optimum
 from dse.support.errors import InputError
 
 FEW_DRAWN = 2000
@@ -37,9 +37,9 @@ def solve(
     refuse_limits(problem, boxes)
     warm(problem.model.name, problem.tiles)
     if not problem.hardware_genes:
-        return prove(problem, boxes, boxes.mapping_of, lambda: begin(problem), clock, known, threads)
+        return prove_optimum(problem, boxes, boxes.mapping_of, lambda: begin(problem), clock, known, threads)
     opened = cast("PointBoxes", boxes)
-    found = prove(
+    found = prove_optimum(
         problem, opened, opened.point_of, lambda: begin_point(problem), clock, known, threads, priced_point
     )
     # Beside the boxes there may be mappings that have a floor alone.

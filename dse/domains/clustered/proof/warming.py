@@ -15,7 +15,7 @@ from dse.domains.clustered.accelerator import Accelerator
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof.certifiers import certifier_of
 from dse.domains.clustered.proof.descent import good_mapping
-from dse.proof.proving import prove
+from dse.proof.proving import prove_optimum
 from dse.support.beside import compile_beside, compiled_before
 
 WARM: set[tuple[str, str]] = set()
@@ -32,7 +32,7 @@ def warm(model: str, tiles: str) -> None:
         wait = compile_beside(__name__, model, tiles)
         boxes.bound(boxes.roots(), inf)
         wait()
-    prove(problem, boxes, boxes.mapping_of, lambda: None, Clock(), threads=1)
+    prove_optimum(problem, boxes, boxes.mapping_of, lambda: None, Clock(), threads=1)
     WARM.add((model, tiles))
 
 

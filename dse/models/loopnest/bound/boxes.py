@@ -46,7 +46,7 @@ from dse.domains.clustered.proof.choices import (
     tile_chains,
 )
 from dse.domains.clustered.proof.nests import nest_keys
-from dse.models.loopnest.bound.dividing import SMALL, SMALL_PERFECT, Cuts, divided
+from dse.models.loopnest.bound.dividing import SMALL, SMALL_PERFECT, Cuts, halve_boxes
 from dse.models.loopnest.bound.figures import INTERVALS
 from dse.models.loopnest.bound.fitting import DOWN, LEAST, LOW, RANK, UP
 from dse.models.loopnest.bound.pairs import NONE, Pairs
@@ -224,7 +224,7 @@ class LoopNestBoxes:
             rows = np.concatenate([halves.reshape(-1, TILES), boxes[places, TILES:]], axis=1)
             return np.minimum(self._bound(rows, -np.inf), to_beat)
 
-        parts, parents = divided(cuts, bounds, bound_halves)
+        parts, parents = halve_boxes(cuts, bounds, bound_halves)
         return Children(np.concatenate([parts.reshape(-1, TILES), boxes[parents, TILES:]], axis=1), parents)
 
     @staticmethod

@@ -119,7 +119,7 @@ class Cuts:
         return both
 
 
-def divided(cuts: Cuts, bounds: FloatArray, bound_halves: BoundHalves) -> tuple[IntArray, IntArray]:
+def halve_boxes(cuts: Cuts, bounds: FloatArray, bound_halves: BoundHalves) -> tuple[IntArray, IntArray]:
     """The halves of boxes (2 m, 4, 4), and the place of each one's box; points have none.
 
     A small box is divided where it is widest. Of others all halves are bounded: the best have the greatest

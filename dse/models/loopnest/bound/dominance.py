@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dse.models.loopnest.extents import measure
+from dse.models.loopnest.extents import measure_dim
 from dse.models.loopnest.records import DIM
 from dse.models.loopnest.traffic import (
     INDICES,
@@ -94,7 +94,7 @@ def count_undominated(problems, dim, across, places, counts):
             # A record does not keep its array: named in here, the array lives as long as the loop.
             one = ones[0]
             one.tile, one.piece = tile, inner
-            measure(one)
+            measure_dim(one)
             add_up(one, dim)
             set_figures(figures, one, layer, dim)
             if steps_of[inner] != one.steps:

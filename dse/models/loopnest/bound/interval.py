@@ -11,21 +11,21 @@ from dse.support.compiling import subroutine
 
 
 @subroutine
-def quotient(amount, by):
+def ceil_quotient(amount, by):
     """The quotient, rounded up."""
     return -int(-amount // by)
 
 
 @subroutine
-def busiest(extent, least, most, places):
+def busiest_indices(extent, least, most, places):
     """Indices that the first PE of a cluster with so many goes through, at least."""
     if places == 1:
         return extent
     if least == most:
         whole = extent // (least * places)
         return whole * least + min(least, extent - whole * least * places)
-    found = max(quotient(extent, places), min(least, extent))
-    return max(found, (quotient(extent, most * places) - 1) * least + 1)
+    found = max(ceil_quotient(extent, places), min(least, extent))
+    return max(found, (ceil_quotient(extent, most * places) - 1) * least + 1)
 
 
 @subroutine
@@ -34,7 +34,7 @@ def measure_dim(tiles, dim, clusters, places, layer, found):
     size, pitch, overlap = layer.sizes[dim], 1, 0
     if dim >= Y:
         pitch, overlap = layer.pitches[dim - Y], layer.overlaps[dim - Y]
-    steps = quotient(size, tiles.high * clusters), quotient(size, tiles.low * clusters)
+    steps = ceil_quotient(size, tiles.high * clusters), ceil_quotient(size, tiles.low * clusters)
     found.outer_steps = steps[0]
     last = set_steps(tiles, size, clusters, places, steps, found)
     set_pieces(tiles, size, clusters, places, found)
@@ -55,7 +55,7 @@ def set_steps(tiles, size, clusters, places, steps, found):
     # What the first clusters go through in all outer steps.
     extents = size
     if clusters > 1:
-        extents = max(quotient(size, clusters), low)
+        extents = max(ceil_quotient(size, clusters), low)
         if decided:
             of_low = (fewest - 1) * low + min(low, size - (fewest - 1) * low * clusters)
             of_high = (fewest - 1) * high + min(high, size - (fewest - 1) * high * clusters)
@@ -69,16 +69,16 @@ def set_steps(tiles, size, clusters, places, steps, found):
     if decided:
         found.last_span = size if fewest == 1 else max(1, size - (fewest - 1) * high * clusters)
     together = most * places
-    inner, inner_last = quotient(low, together), quotient(last, together)
-    found.steps = max(max(fewest, quotient(extents, together)), (fewest - 1) * inner + inner_last)
-    in_last = busiest(last, least, most, places)
+    inner, inner_last = ceil_quotient(low, together), ceil_quotient(last, together)
+    found.steps = max(max(fewest, ceil_quotient(extents, together)), (fewest - 1) * inner + inner_last)
+    in_last = busiest_indices(last, least, most, places)
     found.last_serial = in_last
     if low == high:
-        in_others = (fewest - 1) * busiest(low, least, most, places)
+        in_others = (fewest - 1) * busiest_indices(low, least, most, places)
         found.serial = extents if places == 1 else in_others + in_last
     else:
-        serial = max(extents if places == 1 else quotient(extents, places), 1)
-        found.serial = max(serial, (fewest - 1) * busiest(low, least, most, places) + 1)
+        serial = max(extents if places == 1 else ceil_quotient(extents, places), 1)
+        found.serial = max(serial, (fewest - 1) * busiest_indices(low, least, most, places) + 1)
     return last
 
 
@@ -86,8 +86,8 @@ def set_steps(tiles, size, clusters, places, steps, found):
 def set_pieces(tiles, size, clusters, places, found):
     """Fills at how many PEs a dim is at work: over all steps, as outer ones begin, and at the very start."""
     low, high, least, most = tiles.low, tiles.high, tiles.least, tiles.most
-    fewest, most_tiles, in_tile = quotient(size, high), quotient(size, low), quotient(low, most)
-    found.pieces = max(quotient(size, most), (fewest - 1) * in_tile + 1)
+    fewest, most_tiles, in_tile = ceil_quotient(size, high), ceil_quotient(size, low), ceil_quotient(low, most)
+    found.pieces = max(ceil_quotient(size, most), (fewest - 1) * in_tile + 1)
     at_start, begin = min(places, in_tile), min(clusters, fewest)
     found.first_pieces = (fewest - 1) * at_start + 1
     if fewest > clusters or (fewest == 1 and most_tiles == 1):
@@ -108,7 +108,7 @@ def set_rows(tiles, size, places, pitch, overlap, found):
     """
     found.needs = size * pitch + found.pieces * overlap
     advance = max(0, overlap - (places - 1) * tiles.least * pitch)
-    most_first = quotient(size, tiles.low) * min(places, quotient(tiles.high, tiles.least))
+    most_first = ceil_quotient(size, tiles.low) * min(places, ceil_quotient(tiles.high, tiles.least))
     found.rows = size * pitch + max(0, found.pieces - most_first) * (overlap - advance)
 
 
@@ -117,7 +117,7 @@ def set_shares(tiles, size, clusters, places, steps, found):
     """Fills how the inner loop moves; `steps` are the fewest and the most, and the last one's extent."""
     low, high, together = tiles.low, tiles.high, tiles.most * places
     fewest, most_steps, last = steps
-    inner, most_inner = quotient(low, together), quotient(high, tiles.least * places)
+    inner, most_inner = ceil_quotient(low, together), ceil_quotient(high, tiles.least * places)
     found.can_move = int(most_inner > 1)
     share = 1.0
     if most_steps > 1:
@@ -127,7 +127,7 @@ def set_shares(tiles, size, clusters, places, steps, found):
         if clusters > 1 and fewest == most_steps and size - (fewest - 1) * high * clusters >= high:
             share = 1.0
     found.if_moves = share if most_inner > 1 else 0.0
-    always = quotient(last, together) > 1
+    always = ceil_quotient(last, together) > 1
     found.moves = 0.0
     if inner > 1:
         found.moves = 1.0 if always else share
@@ -149,12 +149,12 @@ def loaded_again(size, tiles, clusters, places, counts):
     share = 1.0
     if clusters > 1 and size > low:
         # The last cluster may have one inner step where others have more.
-        fewest, rest = quotient(size, high), high - 1
-        if fewest == quotient(size, low):
+        fewest, rest = ceil_quotient(size, high), high - 1
+        if fewest == ceil_quotient(size, low):
             rest = min(rest, size - (fewest - 1) * low)
         share = max(0.0, 1.0 - max(rest, 0) / size) if fewest > 1 else 0.0
     if places > 1 and most_inner > 1 and inner <= 2:
-        further = max(1, quotient(low, most) - places)
+        further = max(1, ceil_quotient(low, most) - places)
         share *= (2 * further - 1) / (places + further - 1)
     if (clusters > 1 or places > 1) and most_steps > 1 and steps <= 2:
         span = min(high * clusters, size - 1)

@@ -14,7 +14,7 @@ import numpy as np
 
 from dse.models.loopnest.bound.figures import NEED
 from dse.models.loopnest.bound.fitting import C, K, Y
-from dse.models.loopnest.bound.interval import busiest, quotient
+from dse.models.loopnest.bound.interval import busiest_indices, ceil_quotient
 from dse.models.loopnest.outer import time_outside
 from dse.models.loopnest.records import WORK
 from dse.models.loopnest.timing import cycles_of
@@ -75,8 +75,8 @@ def steady_cycles(box, choice, known, scratch):
         one.pitch = layer.pitches[dim - Y] if dim >= Y else 1
         one.overlap = layer.overlaps[dim - Y] if dim >= Y else 0
         places = choice[0] if dim == choice[2] else 1
-        extents[dim, 0] = busiest(tile, box[dim].least, box[dim].most, places)
-        extents[dim, 1] = busiest(min(tile, last), box[dim].least, box[dim].most, places)
+        extents[dim, 0] = busiest_indices(tile, box[dim].least, box[dim].most, places)
+        extents[dim, 1] = busiest_indices(min(tile, last), box[dim].least, box[dim].most, places)
         set_needs(one, needs[dim], span // tile, places, box[dim])
     for kinds in range(16):
         macs = layer.taps
@@ -115,7 +115,7 @@ def set_needs(one, needs, across, places, tiles):
     most = places * tiles.most
     for kind in range(2):
         length = one.last_span if kind == 1 else one.span
-        working = min(across, quotient(length, tiles.low))
+        working = min(across, ceil_quotient(length, tiles.low))
         first = (working - 1) * min(most, tiles.high) + min(most, length - (working - 1) * tiles.low)
         first = min(first, length)
         needs[kind].whole = length * one.pitch + one.overlap

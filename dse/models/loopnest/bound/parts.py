@@ -21,7 +21,7 @@ import numpy as np
 from dse.models.loopnest.bound.dominance import count_pairs
 from dse.models.loopnest.bound.figures import DIM_PARTS, KINDS
 from dse.models.loopnest.bound.fitting import RANK, UP, C, K, Y, tile_is_cut
-from dse.models.loopnest.extents import measure
+from dse.models.loopnest.extents import measure_dim
 from dse.models.loopnest.records import DIM, INTERIOR, LAST
 from dse.models.loopnest.traffic import (
     INDICES,
@@ -141,7 +141,7 @@ def set_parts(own, dim, start, known, one):
             if start >= 0 and count_pairs(counts, start, size + 1, (tile, tile), (inner, inner)) == 0:
                 continue
             one.tile, one.piece = tile, inner
-            measure(one)
+            measure_dim(one)
             add_up(one, dim)
             add_pair(own, one, dim)
 

@@ -13,14 +13,14 @@ from __future__ import annotations
 import numpy as np
 
 from dse.models.loopnest.bound.fitting import C, K, X, Y
-from dse.models.loopnest.bound.interval import quotient
+from dse.models.loopnest.bound.interval import ceil_quotient
 from dse.support.compiling import subroutine
 
 
 @subroutine
 def at_work(extent, least, places):
     """Indices that the busiest of some PEs goes through, at least, with inner tiles of `least` or more."""
-    return max(quotient(extent, places), min(least, extent)) if places > 1 else extent
+    return max(ceil_quotient(extent, places), min(least, extent)) if places > 1 else extent
 
 
 @subroutine
@@ -36,7 +36,7 @@ def set_sides(box, choice, problem, sides):
 def set_side(tiles, size, across, places, side):
     """Fills what is least and most of a dim, over all its tiles in a box (SIDE)."""
     low, high, least = tiles.low, tiles.high, tiles.least
-    fewest, most = quotient(size, high * across), quotient(size, low * across)
+    fewest, most = ceil_quotient(size, high * across), ceil_quotient(size, low * across)
     span, widest = min(low * across, size), min(high * across, size)
     last, last_most = 1, widest
     if fewest == most:
@@ -56,7 +56,7 @@ def set_side(tiles, size, across, places, side):
         before = max((before + rounded) / places, (most - 1.0) * min(least, high))
     side.done_on_most = min((most - 1.0) * of_one_most, before)
     # Of a dim that is not parallel, all of it; else its share.
-    shared = float(size) if across == places == 1 else quotient(quotient(size, across), places)
+    shared = float(size) if across == places == 1 else ceil_quotient(ceil_quotient(size, across), places)
     side.done = max(side.done_on + of_last, shared)
     side.done_most = side.done_on_most + of_last_most
 

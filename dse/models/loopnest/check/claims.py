@@ -36,7 +36,7 @@ from dse.domains.clustered.mapping import (
 )
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.space.genes import MAPPED_DIMS
-from dse.models.loopnest.check.coverage import Coverage, cover
+from dse.models.loopnest.check.coverage import Coverage, cover_shapes
 from dse.models.loopnest.check.least_cost import LeastCost
 from dse.support.arrays import IntArray
 
@@ -56,7 +56,7 @@ def checks(problem: Problem, certificate: Certificate, rng: np.random.Generator)
     target = (certificate.lower_bound, -math.inf)
     if certificate.status == OPTIMAL and best is not None:
         target = (best.loss, best.tie_break(problem.objective))
-    covered = cover(problem, target)
+    covered = cover_shapes(problem, target)
     return *kept, _searched(problem, certificate, covered, rng)
 
 

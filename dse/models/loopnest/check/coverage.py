@@ -27,7 +27,7 @@ class Coverage:
     below: list[tuple[tuple[int, ...], int, str]]
 
 
-def cover(problem: Problem, target: tuple[float, float]) -> Coverage:
+def cover_shapes(problem: Problem, target: tuple[float, float]) -> Coverage:
     """The shapes that are not ruled out at `target`: a loss and its tie break."""
     shapes, below = 0, []
     for tiles, clusters in Groups(problem).chunks():

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from dse.models.loopnest.check.nest_sums import EVERY, Edges, Factor, Level, products
+from dse.models.loopnest.check.nest_sums import EVERY, Edges, Factor, Level, set_products
 from dse.support.arrays import FloatArray
 
 K, C, Y, X = range(4)
@@ -75,5 +75,5 @@ class Moved:
 
     def _add_first(self, price: float, stays: Sequence[Factor]) -> None:
         """Add what is moved once before the first step, which counts what stays in going back to it."""
-        whole = products(stays)[EVERY]
+        whole = set_products(stays)[EVERY]
         self._first = self._first + price * (1.0 if whole is None else whole)

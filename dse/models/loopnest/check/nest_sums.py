@@ -46,7 +46,7 @@ class Level:
         """Add a tensor's words at a price each."""
         if not price:
             return
-        before, after = products(every), products(back)
+        before, after = set_products(every), set_products(back)
         for edge in self._edges:
             loops, loop = edge
             fresh = new[loop]
@@ -61,10 +61,10 @@ class Level:
 
     def least(self) -> FloatArray:
         """The least sum of all orders (n,)."""
-        return shortest(self._edges, self._terms, self._count)
+        return least_path(self._edges, self._terms, self._count)
 
 
-def shortest(edges: Edges, terms: Mapping[tuple[int, int], FloatArray | float], count: int) -> FloatArray:
+def least_path(edges: Edges, terms: Mapping[tuple[int, int], FloatArray | float], count: int) -> FloatArray:
     """The least sum of terms along edges from no loop to all of them: (count,)."""
     best: dict[int, FloatArray] = {0: np.zeros(count)}
     for edge in edges:
@@ -74,7 +74,7 @@ def shortest(edges: Edges, terms: Mapping[tuple[int, int], FloatArray | float], 
     return best[EVERY]
 
 
-def products(factors: Factors) -> list[Factor]:
+def set_products(factors: Factors) -> list[Factor]:
     """The product of each set of factors, by set."""
     found: list[Factor] = [None] * (EVERY + 1)
     for loops in range(1, EVERY + 1):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dse.models.loopnest.check.moved import INPUT, OUTPUT, RELEVANT, Columns, X, Y
-from dse.models.loopnest.check.nest_sums import EVERY, Edges, Factor, products, shortest
+from dse.models.loopnest.check.nest_sums import EVERY, Edges, Factor, set_products, least_path
 from dse.support.arrays import FloatArray
 
 
@@ -86,18 +86,18 @@ def least_time(
     Of each dim `work` has what the busiest PE does in all steps, in those before it advances, and before it
     goes back. With a latency, there are so many `steps` of each dim, each that much longer.
     """
-    every, back = products([each[0] for each in work]), products([each[2] for each in work])
+    every, back = set_products([each[0] for each in work]), set_products([each[2] for each in work])
     terms: dict[tuple[int, int], FloatArray | float] = {}
     for loops, loop in edges:
         busy = rate * work[loop][1]
         for factor in (every[loops], back[EVERY - loops - (1 << loop)]):
             busy = busy if factor is None else busy * factor
         if latency:
-            outside = products(steps)[loops]
+            outside = set_products(steps)[loops]
             more = latency * (steps[loop] - 1)
             busy = busy + (more if outside is None else more * outside)
         terms[loops, loop] = np.maximum(busy, sum(flow.words(loops, loop) for flow in flows))
-    return shortest(edges, terms, len(work[0][0]))
+    return least_path(edges, terms, len(work[0][0]))
 
 
 def flows_inside(dims: Sequence[Columns], of: Sequence[int], *, depthwise: bool, outer: bool) -> list[Flow]:

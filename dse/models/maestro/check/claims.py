@@ -18,7 +18,7 @@ from dse.domains.clustered.check.any_size import any_checks
 from dse.domains.clustered.check.enumeration import Group, Groups, group_keys
 from dse.domains.clustered.check.limits import limit_checks, most_steps
 from dse.domains.clustered.problem import Problem
-from dse.models.maestro.check.coverage import cover, least_loss
+from dse.models.maestro.check.coverage import cover_outer, least_loss
 from dse.models.maestro.check.inner_check import cycles_below_none, fewest_cycles
 from dse.models.maestro.check.least_cost import LeastCost
 from dse.models.maestro.check.spaces import space_checks
@@ -45,7 +45,7 @@ def checks(problem: Problem, certificate: Certificate, rng: np.random.Generator)
 def _covered(problem: Problem, certificate: Certificate) -> Check:
     """Whether no group that is not ruled out has a mapping below the bound: their inner levels are priced."""
     target = math.inf if certificate.status == INFEASIBLE else certificate.lower_bound
-    configurations, below = cover(problem, target)
+    configurations, below = cover_outer(problem, target)
     name, left, skipped = "no outer configuration is below the bound", ROWS, 0
     # Whether PEs are busy depends on the outer parallel dim too; the fewest cycles alone do not.
     by_parallel, solved = most_steps(problem) is not None, dict[tuple[Group, str], int | None]()

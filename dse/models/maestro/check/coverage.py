@@ -44,7 +44,7 @@ class Below(NamedTuple):
         return [self.places[row] for row in np.argsort(self.losses, kind="stable")]
 
 
-def cover(problem: Problem, target: float) -> tuple[int, Below]:
+def cover_outer(problem: Problem, target: float) -> tuple[int, Below]:
     """How many outer configurations there are, and which could be below `target` by a bound."""
     l1, parallels = smallest_l1(problem), allowed_parallels(problem, "outer")
     ways = len(parallels) * len(allowed_orders(problem, "outer"))

@@ -19,11 +19,11 @@ from dse.domains.clustered.space.genes import MAPPED_DIMS
 from dse.domains.clustered.space.parts import SPACES
 from dse.models.maestro.proof.boxes import MaestroBoxes
 from dse.models.maestro.proof.records import BUFFERS
-from dse.models.maestro.proof.spaces import WORK, SpaceBoxes, takes
+from dse.models.maestro.proof.spaces import WORK, SpaceBoxes, takes_parts
 from dse.support.errors import InputError
 from dse.support.jit import load_kernels
 
-takes_space = takes
+takes_space = takes_parts
 GROUP = MaestroBoxes.kind
 COUNTER, ENOUGH_L2 = 2**31, 9_900_000
 """MAESTRO counts steps in 32 bits. An outer tile of 2^31 steps needs more L2 than this.

@@ -13,7 +13,7 @@ import numpy as np
 from dse.models.maestro.proof.inner import box_cycles, pair_up
 from dse.models.maestro.proof.outer import least_of_order, set_steps, value_of
 from dse.models.maestro.proof.records import DIMS, Y, l1_need
-from dse.models.maestro.proof.spread import spread
+from dse.models.maestro.proof.spread import least_shares
 from dse.models.maestro.proof.totals import set_loops
 from dse.support.compiling import inlined, kernel, subroutine
 
@@ -41,7 +41,7 @@ def bound_box(row, given, scratch, to_beat):
     layer, machine = given.layers[0], given.machines[0]
     if not set_box(row, box, given):
         return np.inf
-    if not spread(row, box, layer, given.outer_tiles, scratch):
+    if not least_shares(row, box, layer, given.outer_tiles, scratch):
         return np.inf
     set_loops(box, least, layer, scratch.loops)
     set_steps(box, layer, machine, given.perfect, scratch)

@@ -15,7 +15,7 @@ from dse.models.maestro.proof.records import (
     in_input,
     in_output,
     in_weights,
-    pieces,
+    ceil_quotient,
 )
 from dse.support.compiling import inlined, subroutine
 
@@ -39,16 +39,16 @@ def box_cycles(box, least, given):
             whole = max(size // high, 1)
             of_step = low + box.more[dim]
             if dim == inner:
-                of_step = pieces(low, cluster) if given.fit else fewest_counted(low, cluster)
+                of_step = ceil_quotient(low, cluster) if given.fit else fewest_counted(low, cluster)
             if dim == box.parallel:
                 whole = least.whole_rounds
                 floor *= least.busiest_pes if dim == inner else least.busiest
                 work *= whole * of_step if dim == inner else least.whole_steps + whole * box.more[dim]
             elif dim == inner:
                 if low == high:
-                    floor *= size // low * pieces(low, cluster) + pieces(size % low, cluster)
+                    floor *= size // low * ceil_quotient(low, cluster) + ceil_quotient(size % low, cluster)
                 else:
-                    floor *= max(pieces(size, cluster), pieces(size, high))
+                    floor *= max(ceil_quotient(size, cluster), ceil_quotient(size, high))
                 work *= max(whole * of_step, fewest_counted(in_whole(size, low, high), cluster))
             else:
                 floor *= size
@@ -56,9 +56,9 @@ def box_cycles(box, least, given):
             step *= of_step
             steps *= whole
         into = first_data(box, inner, layer, machine)
-        one = pieces(step, machine.lanes) + into
-        every = max(steps * one, pieces(work, machine.lanes) + steps * into)
-        floor = pieces(floor, machine.lanes)
+        one = ceil_quotient(step, machine.lanes) + into
+        every = max(steps * one, ceil_quotient(work, machine.lanes) + steps * into)
+        floor = ceil_quotient(floor, machine.lanes)
         serial, fewest = min(serial, floor), min(fewest, max(floor, every))
         shortest = min(shortest, one)
     lanes = all_lanes(box, layer, machine)
@@ -83,7 +83,7 @@ def fewest_counted(extent, pes):
 
     A lone PE at the edge may be counted for less than its tile, which is at most the share of one PE more.
     """
-    return extent if pes == 1 else pieces(extent, pes + 1)
+    return extent if pes == 1 else ceil_quotient(extent, pes + 1)
 
 
 @subroutine
@@ -109,7 +109,7 @@ def all_lanes(box, layer, machine):
     work = layer.taps
     for dim in range(DIMS):
         work *= layer.sizes[dim]
-    return pieces(work, box.clusters * box.cluster * machine.lanes)
+    return ceil_quotient(work, box.clusters * box.cluster * machine.lanes)
 
 
 @subroutine
@@ -135,7 +135,7 @@ def serial_floor(box, inner, tile, layer, machine):
             work *= size // span * busiest(outer, tile, cluster) + busiest(left, tile, cluster)
         else:
             work *= size // span * outer + left
-    return pieces(work, machine.lanes)
+    return ceil_quotient(work, machine.lanes)
 
 
 @subroutine
@@ -165,7 +165,7 @@ def whole_cycles(box, inner, tile, layer, machine):
         outer, halo, own = box.low[dim], box.halos[dim], box.inner_low[dim]
         wide = own + halo
         if dim == inner:
-            at_work = min(pieces(outer, tile), cluster)
+            at_work = min(ceil_quotient(outer, tile), cluster)
             own = min(tile * cluster, outer)
             # With what several have in part, each is loaded in full.
             wide = own + at_work * halo
@@ -177,7 +177,7 @@ def whole_cycles(box, inner, tile, layer, machine):
         if in_weights(dim, layer):
             weights *= own
     into = machine.latency - 1 + ceil_div(inputs + weights, machine.bandwidth, machine.shift)
-    return pieces(work, machine.lanes) + into
+    return ceil_quotient(work, machine.lanes) + into
 
 
 @subroutine
@@ -200,7 +200,7 @@ def pair_up(row, box, given, least, pairs):
         if layer.halos[inner] > 0:
             most = outer
         elif cluster > 1:
-            most = max(pieces(outer, cluster), most)
+            most = max(ceil_quotient(outer, cluster), most)
         beyond = False
         for place in range(row[8 + 2 * inner], row[9 + 2 * inner] + 1):
             tile = given.inner_tiles[inner, place]

@@ -268,7 +268,7 @@ def ceil_div(value, divisor, shift):
 
 
 @inlined
-def pieces(amount, parts):
+def ceil_quotient(amount, parts):
     """The quotient rounded up."""
     return (amount + parts - 1) // parts
 

@@ -43,7 +43,7 @@ WORK = {"latency", "energy"}
 
 @dataclass(frozen=True)
 class SpaceBoxes(MaestroBoxes):
-    """The boxes of a problem in a space that `takes` lets through."""
+    """The boxes of a problem in a space that `takes_parts` lets through."""
 
     kind: ClassVar[str] = "PE count, cluster size, parallel dims and intervals of tiles"
     begin_late: ClassVar[bool] = False
@@ -123,7 +123,7 @@ class SpaceBoxes(MaestroBoxes):
         return float(loss_value(terms, (cycles / machine.hertz, energy)))
 
 
-def takes(problem: Problem) -> bool:
+def takes_parts(problem: Problem) -> bool:
     """Whether a problem's space of other parts has boxes: see the module."""
     parts = problem.parts
     fixed = {name for name in problem.space.fixed if name.endswith(".order") or name[-1] in FILTER}

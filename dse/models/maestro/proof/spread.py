@@ -18,12 +18,12 @@ are at work or the loop is short of them, whole ones, and a last one with what i
 from __future__ import annotations
 
 from dse.models.maestro.loop_table import edge_units
-from dse.models.maestro.proof.records import Y, in_output, pieces
+from dse.models.maestro.proof.records import Y, in_output, ceil_quotient
 from dse.support.compiling import subroutine
 
 
 @subroutine
-def spread(row, box, layer, tiles, scratch):
+def least_shares(row, box, layer, tiles, scratch):
     """Sets `shares[1]` to the least of each share over the tiles of a box; False if none of them is feasible.
 
     Each figure of a tile is at least the least one, whichever tile that is of.
@@ -93,7 +93,7 @@ def spread_one(tile, box, layer, shares):
         shares.start_out = 1
     left = min(tile, size - rounds * covered)
     shares.busiest = rounds * tile + left
-    shares.busiest_pes = rounds * pieces(tile, pes) + pieces(left, pes)
+    shares.busiest_pes = rounds * ceil_quotient(tile, pes) + ceil_quotient(left, pes)
     shares.last_is_whole = int(at_work > 1 or rest == 0)
     sum_iterations(tile, shares)
     return work >= size

@@ -10,7 +10,7 @@ its steps; `firsts` and `outs` that of the first step as often, of inputs or wei
 
 from __future__ import annotations
 
-from dse.models.maestro.proof.records import DIMS, in_input, in_output, in_weights, pieces
+from dse.models.maestro.proof.records import DIMS, in_input, in_output, in_weights, ceil_quotient
 from dse.support.compiling import subroutine
 
 
@@ -31,7 +31,7 @@ def set_loops(box, least, layer, loops):
             loop.more_new, loop.more_full = least.more_new, least.more_full
             loop.swept_all, loop.firsts, loop.outs = least.sweep, least.swept, least.swept_out
             continue
-        steps = pieces(size, high)
+        steps = ceil_quotient(size, high)
         covered, more = max(size, steps * low), max(size - high, (steps - 1) * low)
         loop.steps, loop.count, loop.held = steps, steps, low + halo
         loop.every_new, loop.every_full = covered + halo, covered + steps * halo

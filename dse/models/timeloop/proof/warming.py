@@ -18,7 +18,7 @@ from dse.domains.levels.layout import RowArray
 from dse.domains.levels.machine import TENSORS, Bandwidth, Level, Machine
 from dse.domains.levels.problem import MachineProblem
 from dse.models.timeloop.proof.boxes import LevelBoxes
-from dse.proof.proving import prove
+from dse.proof.proving import prove_optimum
 from dse.support.beside import compile_beside, compiled_before
 
 Begin = Callable[[MachineProblem, Clock], Incumbent | None]
@@ -57,7 +57,7 @@ def tiny_problem(kind: type[MachineProblem], objective: str) -> MachineProblem:
 def prove_tiny(problem: MachineProblem, begin: Begin) -> None:
     """Prove it by bounds, though there are few mappings."""
     boxes = LevelBoxes(problem, may_be_small=False)
-    prove(problem, boxes, boxes.mapping_of, lambda: begin(problem, Clock()), Clock())
+    prove_optimum(problem, boxes, boxes.mapping_of, lambda: begin(problem, Clock()), Clock())
 
 
 class UnpricedProblem(MachineProblem):

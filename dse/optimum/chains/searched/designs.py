@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.optimum.chains.searched.shares import Choice, Plan, Shares, plain
+from dse.optimum.chains.searched.shares import Choice, Plan, Shares, plain_shares
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError, shorten, unknown
 from dse.support.schema import Schema, read
@@ -48,7 +48,7 @@ class ChainDesign:
         own = zip(self.members, self.mappings, strict=True)
         return {
             "stays": list(self.stays),
-            "shared": plain(self.plan, self.shares.program),
+            "shared": plain_shares(self.plan, self.shares.program),
             "mappings": {name: one.to_dict() for name, one in own if one is not None},
         }
 

@@ -30,9 +30,9 @@ from dse.optimum.chains.searched.members import Reading
 from dse.optimum.chains.searched.model import INNER, ChainSettings, ChainsModel, Sums
 from dse.optimum.chains.searched.shares import Choice, Plan
 from dse.optimum.chains.searched.space import ChainSpace
-from dse.optimum.chains.sharing import described
+from dse.optimum.chains.sharing import described_loops
 from dse.optimum.chains.solve import refuse_objective
-from dse.optimum.chains.tilings import Move, carried
+from dse.optimum.chains.tilings import Move, carried_moves
 from dse.optimum.chains.whole import phase_of
 from dse.support.arrays import FloatArray, IntArray
 from dse.support.errors import InputError
@@ -161,7 +161,7 @@ class ChainProblem(NetworkProblem):
                 place = start + part.place
                 phase = replace(part.phase, taken=part.phase.taken + group.taken)
                 member = self._member(place, again=phase.returned, shared=True)
-                yield PartRun(member, phase, part.count, times, tuple(carried(tiling, part)))
+                yield PartRun(member, phase, part.count, times, tuple(carried_moves(tiling, part)))
 
     def _member(self, place: int, *, again: bool, shared: bool) -> int:
         return next(
@@ -294,7 +294,7 @@ class ChainProblem(NetworkProblem):
         lines = [f"stays in {self.home.level}: {names}, at most {most:,} {self.home.unit}"]
         for step in mapping.plan.choices:
             group, tiling = self.space.shares.tiling(step, mapping.plan)
-            lines += described(tiling, group)
+            lines += described_loops(tiling, group)
         return "\n".join(lines)
 
     def case(self, mapping: Any) -> dict[str, Any]:

@@ -18,7 +18,7 @@ import numpy as np
 from dse.core.edges import INPUT, OUTPUT, WEIGHT
 from dse.core.space import Gene
 from dse.optimum.chains.program import Program
-from dse.optimum.chains.tilings import Group, Tiling, divisors, size_of, tilings
+from dse.optimum.chains.tilings import Group, Tiling, divisors, size_of, fitting_tilings
 from dse.optimum.chains.whole import Step
 from dse.support.arrays import IntArray
 
@@ -54,7 +54,7 @@ class Plan:
 @lru_cache(maxsize=256)
 def choices_of(group: Group) -> dict[Choice, Tiling]:
     """All tilings of a group, whether or not they fit."""
-    return {Choice.of(one): one for one in tilings(replace(group, taken=0), UNLIMITED)}
+    return {Choice.of(one): one for one in fitting_tilings(replace(group, taken=0), UNLIMITED)}
 
 
 @dataclass(frozen=True)
@@ -221,7 +221,7 @@ class Shares:
         return group, choices_of(replace(group, taken=0))[plan.choices[step]]
 
 
-def plain(plan: Plan, program: Program) -> list[dict[str, Any]]:
+def plain_shares(plan: Plan, program: Program) -> list[dict[str, Any]]:
     """How groups share tiles, as plain data."""
     names = [layer.name for layer in program.chain.layers]
     return [

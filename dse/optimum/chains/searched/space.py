@@ -25,7 +25,7 @@ from dse.optimum.chains.searched.designs import ChainDesigns
 from dse.optimum.chains.searched.members import Member, Reading, members_of
 from dse.optimum.chains.searched.shares import Plan, Shares, choices_of
 from dse.optimum.chains.tilings import part_of, size_of
-from dse.optimum.chains.whole import Step, subsets
+from dse.optimum.chains.whole import Step, all_subsets
 from dse.support.arrays import FloatArray, IntArray
 
 MANY = 4096
@@ -92,7 +92,7 @@ class ChainSpace(GeneVectors):
                 for step in steps:
                     if staying & set(range(*step)):
                         continue
-                    for more in subsets(self.program.begins(*step)):
+                    for more in all_subsets(self.program.begins(*step)):
                         now = staying | more
                         after = frozenset(one for one in now if self.program.tensors[one].last > step[1])
                         total = states[step[1] + 1].get(after, 0) + count * self._designs(step, now)

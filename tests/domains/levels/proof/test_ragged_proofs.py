@@ -19,7 +19,7 @@ from dse.models.timeloop.proof.boxes import LevelBoxes
 from dse.models.timeloop.proof.branches import OpenBranches
 from dse.models.timeloop.proof.components import components_of
 from dse.models.timeloop.proof.terms import unit_of_loss
-from dse.proof.proving import prove
+from dse.proof.proving import prove_optimum
 from dse.support.errors import InputError
 from tests.conftest import Dse
 from tests.domains.levels.test_uneven import open_levels, two_levels
@@ -57,7 +57,7 @@ def test_proven_optima_of_any_tiles_are_the_least_of_all_mappings(
             continue
         # Nothing to begin with: the proof has to come upon the best mapping itself.
         boxes = LevelBoxes(problem, may_be_small=False)
-        found = prove(problem, boxes, boxes.mapping_of, lambda: None, Clock())
+        found = prove_optimum(problem, boxes, boxes.mapping_of, lambda: None, Clock())
         least = least_of_all(problem)
         assert found.status == ("infeasible" if np.isinf(least) else "optimal")
         if found.best:
