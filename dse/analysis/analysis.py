@@ -41,7 +41,7 @@ from dse.analysis.stats.runtimes import (
 )
 from dse.analysis.study import Study, Triple
 from dse.analysis.versus import comparisons, efficiency, ends_lower, fewest, improvement
-from dse.core.objective import several
+from dse.core.objective import names_several
 from dse.support.arrays import FloatArray, IntArray
 
 PROFILE_POINTS = 100
@@ -105,7 +105,7 @@ def gap_seeds(runs: Runs) -> dict[str, FloatArray]:
 
 def fronts(runs: Runs) -> dict[str, Band]:
     """Interquartile means of the share of the exact front's hypervolume that is missing."""
-    found, problems = {}, [problem for problem in runs.targets if several(problem[2])]
+    found, problems = {}, [problem for problem in runs.targets if names_several(problem[2])]
     for searcher in runs.aggregated if problems else ():
         strata = [stratum for problem, stratum in runs.of(searcher) if problem in problems]
         grid = runs.grid_of(searcher)

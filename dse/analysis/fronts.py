@@ -16,7 +16,7 @@ import numpy as np
 
 from dse.analysis.reduction import NamedTriple, problem_of
 from dse.campaign.summary import STEPS, Summary
-from dse.core.objective import several
+from dse.core.objective import names_several
 from dse.optimum.front import BEYOND
 from dse.search.fronts import hypervolume, nondominated, volumes
 from dse.support.arrays import FloatArray
@@ -31,7 +31,7 @@ def judged(summaries: Sequence[Summary], about: Mapping[str, Any]) -> list[Summa
     """The same with losses, where there are several objectives."""
     fronts: dict[NamedTriple, list[Summary]] = defaultdict(list)
     for cell in summaries:
-        if several(cell.objective):
+        if names_several(cell.objective):
             fronts[problem_of(cell)].append(cell)
     found: dict[str, Summary] = {}
     for (layer, accelerator, objective), cells in fronts.items():

@@ -17,7 +17,7 @@ import numpy as np
 
 from dse.analysis.stats.bootstrap import affordable, generator, interval, middle_places, resample
 from dse.campaign.summary import Summary
-from dse.core.objective import FIGURES, known_objective, several
+from dse.core.objective import FIGURES, known_objective, names_several
 from dse.support.arrays import FloatArray
 
 NO_RATIO = (np.nan, np.nan)
@@ -84,7 +84,7 @@ class LayerFigures:
 def network_figure(objective: str, layers: Sequence[LayerFigures]) -> float:
     """The network's figure from those of its layers, in the objective's unit; `inf` if a layer has none."""
     found = known_objective(objective)
-    if several(objective):
+    if names_several(objective):
         # What is missing of hypervolumes is no sum.
         return sum(layer.loss * layer.repeats for layer in layers) / sum(one.repeats for one in layers)
     if found is None or (found.adds_up and objective in FIGURES):

@@ -21,7 +21,7 @@ from dse.analysis.stats.bootstrap import interquartile_mean, resampled_interquar
 from dse.analysis.study import Made, Study, Triple, make_problems
 from dse.campaign.summary import Summary
 from dse.core.cost_models import cost_model
-from dse.core.objective import several
+from dse.core.objective import names_several
 from dse.core.reasons import Reason
 from dse.support.errors import InputError
 
@@ -125,7 +125,7 @@ def _price(made: Made, cells: Sequence[Summary], model: str) -> dict[str, Winner
     cells = [cell for cell in cells if math.isfinite(cell.best)]
     if not cells:
         return {}
-    if several(made.problem.objective):
+    if names_several(made.problem.objective):
         raise InputError("Of several objectives no single mapping wins")
     if any(not cell.genes for cell in cells):
         raise InputError(NOT_RECORDED)

@@ -18,7 +18,7 @@ from dse.campaign.curves import CURVES
 from dse.campaign.summary import Summary
 from dse.core.cost_models import unit_of
 from dse.core.domains import problem_from_definition
-from dse.core.objective import known_objective, several
+from dse.core.objective import known_objective, names_several
 from dse.core.problem import AnyProblem
 from dse.support.errors import InputError, format_exception, shorten
 
@@ -93,7 +93,7 @@ class Study:
     @cached_property
     def of_fronts(self) -> bool:
         """Whether the problems have several objectives: all have, or none has."""
-        return any(several(objective) for _, _, objective in self.problems)
+        return any(names_several(objective) for _, _, objective in self.problems)
 
     @cached_property
     def searchers(self) -> tuple[str, ...]:
@@ -228,7 +228,7 @@ class Study:
         optimum = self.about.get("optima", {}).get(self.label(problem))
         if optimum is None:
             # Of several objectives, 1 is the best known by what it is.
-            return min(found, 1.0) if several(problem[2]) and np.isfinite(found) else found, False
+            return min(found, 1.0) if names_several(problem[2]) and np.isfinite(found) else found, False
         if optimum["status"] == OPTIMAL and found >= optimum["lower_bound"]:
             return float(optimum["lower_bound"]), True
         return min(found, float(optimum["loss"])), False

@@ -14,7 +14,7 @@ from dse.bench.searchers import peak_mb
 from dse.core.certificate import BOUNDED, INFEASIBLE, OPTIMAL, Certificate
 from dse.core.clock import Clock
 from dse.core.domains import prover_of
-from dse.core.objective import parse_objectives, several
+from dse.core.objective import names_several, parse_objectives
 from dse.core.problem import AnyProblem
 from dse.optimum.front import Front, certify_front
 
@@ -74,7 +74,7 @@ def prove(problems: Mapping[str, AnyProblem], time_limit: float | None = None) -
     for spec, problem in problems.items():
         found = (
             certify_front(problem, time_limit, cache=False, now=NOW)
-            if several(problem.objective)
+            if names_several(problem.objective)
             else prover_of(problem).solve(Clock(time_limit, NOW), None)
         )
         rows.append({"layer": spec, "status": found.status, "seconds": found.own_seconds, "gap": _gap(found)})

@@ -20,7 +20,7 @@ from dse.campaign.stored import check_record
 from dse.campaign.summary import Summary, progress
 from dse.campaign.worker import JOURNALS, RECORDS, journal_path, record_path
 from dse.core.domains import problem_from_identity
-from dse.core.objective import several
+from dse.core.objective import names_several
 from dse.core.reasons import Reason
 from dse.search.journal import Journal
 from dse.search.record import COLUMNS, Record, read_parquet
@@ -259,7 +259,9 @@ def _record(path: Path, cell: _Expected) -> Record:
     losses, reasons = record.evaluations().loss, record.evaluations().reason
     known = np.isin(reasons, [reason.value for reason in Reason])
     # Of several objectives there is no loss.
-    wrong = np.isnan(losses) != (reasons == 0) if several(identity["problem"]["objective"]) else losses < 0
+    wrong = (
+        np.isnan(losses) != (reasons == 0) if names_several(identity["problem"]["objective"]) else losses < 0
+    )
     if not known.all() or not np.array_equal(np.isinf(losses), reasons != 0) or wrong.any():
         raise InputError(f"{where} has losses or reasons that no sample has")
     return record

@@ -15,7 +15,7 @@ from dse.campaign.config import NamedCell
 from dse.campaign.store import Store
 from dse.campaign.summary import Summary
 from dse.core.cost_models import unit_of
-from dse.core.objective import several
+from dse.core.objective import names_several
 from dse.support.errors import one_line
 from dse.support.quantities import quantity
 
@@ -216,7 +216,7 @@ def make_display() -> LineDisplay | LiveDisplay:
 
 def _best(cell: NamedCell, loss: float) -> str:
     objective = cell.problem.objective
-    if several(objective):
+    if names_several(objective):
         return "a front"
     if not np.isfinite(loss):
         return "nothing feasible"

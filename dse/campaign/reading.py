@@ -23,7 +23,7 @@ from dse.core.domains import load_hardware, make_problem, read_space
 from dse.core.edges import WholeNetwork
 from dse.core.layer import Layer
 from dse.core.names import is_network_file, split_name
-from dse.core.objective import canonical_objective, several
+from dse.core.objective import canonical_objective, names_several
 from dse.core.problem import AnyProblem
 from dse.search.run import MAX_SAMPLES
 from dse.search.searcher import make_searcher, searcher_class
@@ -224,13 +224,13 @@ def _problems(
 
 def _refuse_other_fronts(objective: str) -> None:
     """Of several objectives records are told by latency and energy, of which there are exact fronts."""
-    if several(objective) and objective != FRONT:
+    if names_several(objective) and objective != FRONT:
         raise InputError(f"of several objectives a campaign takes 'latency, energy', got {objective!r}")
 
 
 def _refuse_a_mixture(objectives: Sequence[str], where: str) -> None:
     """What is missing to a front and ratios to an optimum have no mean in common."""
-    fronts = list(map(several, objectives))
+    fronts = list(map(names_several, objectives))
     if any(fronts) and not all(fronts):
         alone = objectives[fronts.index(False)]
         raise InputError(
@@ -241,7 +241,7 @@ def _refuse_a_mixture(objectives: Sequence[str], where: str) -> None:
 def _refuse_own_clocks(problem: AnyProblem) -> None:
     """See that all points of a problem with a front have one clock: a record has cycles."""
     zeros = np.zeros((1, len(problem.space.sizes)), np.int64)
-    if several(problem.objective) and isinstance(problem.criteria.of_points(zeros).hertz, np.ndarray):
+    if names_several(problem.objective) and isinstance(problem.criteria.of_points(zeros).hertz, np.ndarray):
         raise InputError("several objectives need hardware of one clock, and here it is a gene")
 
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 from dse.campaign.config import Campaign, NamedProblem
-from dse.core.objective import several
+from dse.core.objective import names_several
 from dse.support.errors import InputError
 from dse.support.telling import Tell, nobody
 
@@ -28,7 +28,9 @@ def template_figures(campaign: Campaign) -> dict[str, dict[str, dict[str, Any]]]
     So are problems priced by something outside: a price may take minutes there, or never come.
     """
     found: dict[str, dict[str, dict[str, Any]]] = {}
-    problems = [one for one in campaign.problems if not (one.problem.model.outside or several(one.objective))]
+    problems = [
+        one for one in campaign.problems if not (one.problem.model.outside or names_several(one.objective))
+    ]
     for name in dict.fromkeys(name for problem in problems for name in problem.problem.templates):
         points = {
             problem.label: _figures(problem, name)
@@ -72,7 +74,7 @@ def optimum_figures(
         if named.label in known:
             continue
         tell(f"proving the optimum of {named.label}, {place:,} of {len(campaign.problems):,}")
-        if several(named.objective):
+        if names_several(named.objective):
             found |= _front(named)
             continue
         whole, certificate = True, None

@@ -28,9 +28,9 @@ Formats = Annotated[
 
 def check_format(name: str) -> str:
     """The format of that name, of any kind of designs; InputError if there is none."""
-    from dse.core.domains import domain, domains
+    from dse.core.domains import domain_named, installed_domains
 
-    known = dict.fromkeys(kind for one in domains() for kind in domain(one).formats)
+    known = dict.fromkeys(kind for one in installed_domains() for kind in domain_named(one).formats)
     if name not in known:
         raise unknown("format", name, tuple(known))
     return name

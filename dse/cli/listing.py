@@ -290,6 +290,6 @@ def aliases() -> dict[str, tuple[str, ...]]:
 
 def _with_presets() -> list[Domain]:
     """The kinds of designs that hardware comes along for."""
-    from dse.core.domains import domain, domains
+    from dse.core.domains import domain_named, installed_domains
 
-    return [kind for kind in map(domain, domains()) if kind.hardware()]
+    return [kind for kind in map(domain_named, installed_domains()) if kind.hardware()]

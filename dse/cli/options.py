@@ -78,9 +78,11 @@ def complete_network(incomplete: str) -> list[str]:
 
 def complete_accelerator(incomplete: str) -> list[str]:
     """The presets."""
-    from dse.core.domains import domain, domains
+    from dse.core.domains import domain_named, installed_domains
 
-    return _beginning(incomplete, [one["name"] for name in domains() for one in domain(name).hardware()])
+    return _beginning(
+        incomplete, [one["name"] for name in installed_domains() for one in domain_named(name).hardware()]
+    )
 
 
 def complete_searcher(incomplete: str) -> list[str]:
@@ -108,9 +110,9 @@ def complete_model(incomplete: str) -> list[str]:
 
 def complete_format(incomplete: str) -> list[str]:
     """The formats of mappings."""
-    from dse.core.domains import domain, domains
+    from dse.core.domains import domain_named, installed_domains
 
-    known = dict.fromkeys(kind for one in domains() for kind in domain(one).formats)
+    known = dict.fromkeys(kind for one in installed_domains() for kind in domain_named(one).formats)
     return _beginning(incomplete, known)
 
 

@@ -12,7 +12,7 @@ from dse.campaign.progress import Pace
 from dse.cli import output
 from dse.cli.best_view import DIGITS, best_figures, show_best, show_folder, show_totals, within_limits
 from dse.cli.front_view import show_found
-from dse.core.objective import several
+from dse.core.objective import names_several
 from dse.support.errors import InputError
 from dse.support.quantities import quantity
 
@@ -83,7 +83,7 @@ def show_layer(result: Result, layer: str, accelerator: str, out: Path | None, *
         + (f" ({why})" if why else "")
     )
     best = result.best
-    if several(problem.objective) and len(result.pareto()):
+    if names_several(problem.objective) and len(result.pareto()):
         show_found(console, result, layer, accelerator)
     elif best is None:
         console.print("nothing feasible was found", style="red")

@@ -235,7 +235,7 @@ def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def priced(problem: AnyProblem, mapping: Any) -> Incumbent | None:
+def priced_mapping(problem: AnyProblem, mapping: Any) -> Incumbent | None:
     """The mapping as the problem prices it; None if it is not feasible."""
     figures = problem.evaluate(mapping)
     return None if figures.reason[0] != 0 else _best(figures, problem.vectors([mapping])[0], mapping)
@@ -266,7 +266,7 @@ def _kept_best(problem: AnyProblem, best: Mapping[str, Any]) -> Incumbent | None
     """The best mapping of a certificate's plain data, or its point, which may say the machine."""
     if problem.hardware_genes:
         return priced_point(problem, best["genes"])
-    return priced(problem, problem.read_mapping(best["mapping"], "certificate: mapping"))
+    return priced_mapping(problem, problem.read_mapping(best["mapping"], "certificate: mapping"))
 
 
 def from_dict(data: object, problem: AnyProblem) -> Certificate:

@@ -58,7 +58,9 @@ class Chain:
             ("inner", self.inner, self.outer or self.size, of_inner),
         ):
             if tile is not None and not self._fits(tile, whole):
-                hint = f"; expected one of {listed(divisors(whole))}" if self.tiles == "factors" else ""
+                hint = (
+                    f"; expected one of {listed_values(divisors(whole))}" if self.tiles == "factors" else ""
+                )
                 raise InputError(f"fixed {self._misfit(level, tile, whole, name)}{hint}")
 
     @cached_property
@@ -158,8 +160,8 @@ def log_uniform(rng: np.random.Generator, least: int, most: IntArray) -> IntArra
     return drawn
 
 
-def listed(values: Sequence[int]) -> str:
+def listed_values(values: Sequence[int]) -> str:
     """The values in words, the middle left out of a long list."""
     if len(values) <= 24:
         return ", ".join(map(str, values))
-    return f"{listed(values[:22])}, ..., {values[-1]}"
+    return f"{listed_values(values[:22])}, ..., {values[-1]}"

@@ -102,13 +102,13 @@ class Domain(Protocol):
         """What proves the problem's optimum; InputError where its cost model brings nothing to proofs."""
 
 
-def domains() -> tuple[str, ...]:
+def installed_domains() -> tuple[str, ...]:
     """The installed kinds of designs, by name, in order."""
     return names_of(_entries())
 
 
 @cache
-def domain(name: str) -> Domain:
+def domain_named(name: str) -> Domain:
     """The kind of designs of that name; InputError if there is none, or if it cannot be loaded."""
     loaded, origin = load_entry(entry_named(name, _entries(), "domain"), "domain")
     made: Domain = loaded()
@@ -120,7 +120,7 @@ def domain(name: str) -> Domain:
 def domain_of(cost_model: str | AnyCostModel | object) -> Domain:
     """The kind of designs that a cost model prices, given in words or made."""
     found = class_of_spec(cost_model) if isinstance(cost_model, str) else cost_model
-    return domain(getattr(found, "domain", domain_of_default()))
+    return domain_named(getattr(found, "domain", domain_of_default()))
 
 
 @cache

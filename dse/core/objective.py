@@ -24,7 +24,7 @@ from dse.support.errors import InputError, shorten, unknown
 __all__ = [
     "FIGURES", "MODEL_UNITS", "NAMED", "OBJECTIVES", "Figure", "Objective", "canonical_objective",
     "known_objective", "meaning_of", "objective_named", "objectives_of", "objectives_under",
-    "parse_objectives", "refuse_several", "several",
+    "parse_objectives", "refuse_several", "names_several",
 ]  # fmt: skip
 
 LEAST, MAX, DECIMALS = Decimal("0.01"), Decimal(10), 4
@@ -54,14 +54,14 @@ def objective_named(text: str) -> Objective:
     return found[0]
 
 
-def several(text: str) -> bool:
+def names_several(text: str) -> bool:
     """Whether a text names several objectives."""
     return "," in text
 
 
 def refuse_several(text: str) -> None:
     """InputError for several objectives, where points have to have one loss."""
-    if several(text):
+    if names_several(text):
         names = [name.strip() for name in text.split(",")]
         raise InputError(
             f"objective {shorten(text)} is {len(names)} objectives, and one is minimised here: take one of "

@@ -95,7 +95,7 @@ def _padding(layer: Layer) -> list[list[int]]:
     return pairs
 
 
-def held(layer: Layer, spans: dict[str, int]) -> dict[str, int]:
+def held_elements(layer: Layer, spans: dict[str, int]) -> dict[str, int]:
     """Elements of each operand in a tile of these spans, by dim, as ZigZag counts them."""
     inputs = spans["C"]
     for axis, (dim, window) in enumerate((("Y", "R"), ("X", "S"))):

@@ -6,9 +6,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from dse.core.certificate import BOUNDED, INFEASIBLE, OPTIMAL, Certificate, Incumbent, gap_between, priced
+from dse.core.certificate import (
+    BOUNDED,
+    INFEASIBLE,
+    OPTIMAL,
+    Certificate,
+    Incumbent,
+    gap_between,
+    priced_mapping,
+)
 from dse.core.objective import objective_named
 from dse.core.problem import AnyProblem
 from dse.core.proofs import Check
@@ -19,9 +27,6 @@ from dse.optimum.total import Total, has_total, least_total
 from dse.optimum.total_check import check_total
 from dse.search.network import MAPPINGS, NETWORK, layer_file, totals
 from dse.support.files import make_folder, write_json
-
-if TYPE_CHECKING:
-    pass
 
 CERTIFICATES = "certificates"
 """The certificates in the folder of a network, beside the totals and the best mapping of each layer."""
@@ -199,7 +204,7 @@ def _choose(
         assert own is not None
         if (found.cycles, found.energy_nj) == (own.cycles, own.energy_nj):
             continue
-        chosen: Incumbent | None = priced(problem, found.mapping)
+        chosen: Incumbent | None = priced_mapping(problem, found.mapping)
         best = replace(proofs[place], best=chosen).to_dict(problem, spec, entry["accelerator"])["best"]
         entry |= {"own": entry["best"], "best": best}
         if out is not None:

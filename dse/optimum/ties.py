@@ -12,7 +12,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from dse.core.certificate import Certificate, Incumbent, ProofInterrupted, Ties, priced
+from dse.core.certificate import Certificate, Incumbent, ProofInterrupted, Ties, priced_mapping
 from dse.core.domains import prover_of
 from dse.core.objective import objective_named
 from dse.core.problem import AnyProblem
@@ -61,7 +61,7 @@ def settle_ties(
         proof, stopped = interrupted.certificate, True
     best = found.best
     if proof.best is not None:
-        chosen = priced(problem, proof.best.mapping)
+        chosen = priced_mapping(problem, proof.best.mapping)
         if chosen is not None and value_of(problem, chosen) < value_of(problem, best):
             best = chosen
     settled = replace(found, best=best, ties=Ties(other, proof))
@@ -103,7 +103,7 @@ def verify_ties(problem: AnyProblem, found: Certificate, seed: int = 0) -> tuple
         return (Check(name, False, f"what was proven is {found.ties.objective}"),)
     checks = verify(asked, proof, seed)
     failed = [f"{one.name}: {one.seen}" for one in checks if not one.passed]
-    again = priced(asked, found.best.mapping)
+    again = priced_mapping(asked, found.best.mapping)
     if again is None or again.loss < proof.lower_bound or (proof.best and proof.best.loss < again.loss):
         failed.append("the best mapping is not the one that was proven")
     return (Check(name, not failed, "; ".join(failed) or f"{proof.status}, {len(checks)} checks"),)

@@ -16,7 +16,7 @@ from dse.core.certificate import (
     Certificate,
     Counts,
     Incumbent,
-    priced,
+    priced_mapping,
 )
 from dse.core.clock import Clock
 from dse.core.evaluations import Evaluations
@@ -35,7 +35,7 @@ def prove_optimum(
     clock: Clock,
     known: Certificate | None = None,
     threads: int | None = None,
-    price: Callable[[AnyProblem, Any], Incumbent | None] = priced,
+    price: Callable[[AnyProblem, Any], Incumbent | None] = priced_mapping,
 ) -> Certificate:
     """Prove the problem's optimum over `boxes`, or what can be proven of it in the time of `clock`.
 

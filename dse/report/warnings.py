@@ -10,7 +10,7 @@ from dse.analysis.reduction import problem_of
 from dse.analysis.significance import CHANCE
 from dse.analysis.stats.bootstrap import LEAST_SEEDS
 from dse.analysis.study import Study
-from dse.core.objective import several
+from dse.core.objective import names_several
 from dse.report import limits
 from dse.report.formats import counted, names
 
@@ -137,7 +137,7 @@ def _misfits(study: Study) -> Iterator[str]:
     """Which dataflow templates are feasible nowhere, or on some problems only, as fitted to the layers."""
     alike: dict[tuple[str, ...], list[str]] = {}
     # Of several objectives a dataflow is one point of a front.
-    labels = [study.label(problem) for problem in study.problems if not several(problem[2])]
+    labels = [study.label(problem) for problem in study.problems if not names_several(problem[2])]
     for template, figures in study.about.get("templates", {}).items():
         without = tuple(label for label in labels if label not in figures)
         if without:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dse.core.layer import in_all
-from dse.core.objective import parse_objectives, several
+from dse.core.objective import names_several, parse_objectives
 from dse.core.problem import AnyProblem, is_problem
 from dse.core.reasons import Reason
 from dse.search.abilities import abilities_of
@@ -163,7 +163,9 @@ class Result:
             "infeasible": sum(self.refusals.values()),
             "best": self._best_dict(),
             **(in_all(cell.problem.layer, best.cycles, best.energy_nj) if best else {}),
-            **({"front": entries(cell.problem, self.record)} if several(cell.problem.objective) else {}),
+            **(
+                {"front": entries(cell.problem, self.record)} if names_several(cell.problem.objective) else {}
+            ),
             "record": None if self.path is None else str(self.path),
         }
 

@@ -18,7 +18,7 @@ import numpy as np
 from dse.core.cost_model import PricesNothing
 from dse.core.cost_models import model_origin, says_version
 from dse.core.evaluations import Evaluations
-from dse.core.objective import several
+from dse.core.objective import names_several
 from dse.core.problem import AnyProblem
 from dse.core.reasons import Reason
 from dse.search.abilities import FIRST, abilities_of, recorded_settings
@@ -64,7 +64,7 @@ class Cell:
     start: Points = ()
 
     def __post_init__(self) -> None:
-        if several(self.problem.objective) and not abilities_of(self.searcher).takes_several:
+        if names_several(self.problem.objective) and not abilities_of(self.searcher).takes_several:
             raise InputError(
                 f"searcher {self.name!r} minimises one objective, got {self.problem.objective!r}; take "
                 f"one of them, or a searcher of several: {', '.join(searchers_of_several())}"

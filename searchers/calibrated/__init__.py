@@ -74,18 +74,18 @@ class Calibrated:
 
     def begins(self, space: Space) -> str:
         """With what it begins in a space, in words."""
-        from dse.domains.clustered.advice import advised
+        from dse.domains.clustered.advice import advised_space
         from searchers.team import Team
 
-        return Team().begins(space) if advised(space) is None else f"optimum of {self.adviser}"
+        return Team().begins(space) if advised_space(space) is None else f"optimum of {self.adviser}"
 
     def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
         """Fit, pick and run until the budget is spent."""
-        from dse.domains.clustered.advice import Adviser, advised
+        from dse.domains.clustered.advice import Adviser, advised_space
         from dse.search.searcher import drive
         from searchers.team import Team
 
-        space = advised(evaluate.space)
+        space = advised_space(evaluate.space)
         if space is None or self.adviser.partition("(")[0] == evaluate.cost_model:
             Team().search(evaluate, rng)
             return

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from dse.core.objective import several
+from dse.core.objective import names_several
 from dse.support.arrays import FloatArray, IntArray
 from dse.support.errors import InputError
 from searchers.common.own_draws import Draws, route
@@ -45,7 +45,7 @@ class Penalised:
 
     def __call__(self, evaluations: Evaluations) -> FloatArray:
         """The numbers: (n,), or of several objectives (n, objectives)."""
-        if several(evaluations.criteria.objective):
+        if names_several(evaluations.criteria.objective):
             figures = evaluations.objective_values.T
             return np.stack([self._penalised(evaluations, one) for one in figures], axis=1)
         return self._penalised(

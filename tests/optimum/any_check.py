@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from dse.core.certificate import BOUNDED, INFEASIBLE, OPTIMAL, Certificate, Counts, priced
+from dse.core.certificate import BOUNDED, INFEASIBLE, OPTIMAL, Certificate, Counts, priced_mapping
 from dse.domains.clustered.check.boxes import Boxes, Cost, Search
 from dse.domains.clustered.check.remains import Remains
 from dse.domains.clustered.mapping import MappingBatch
@@ -52,7 +52,7 @@ def claimed(problem: Problem, loss: float = 0.0) -> Certificate:
         losses[losses < loss] = np.inf
         if losses.min() < least:
             least, best = float(losses.min()), MappingBatch(rows)[int(losses.argmin())]
-    incumbent = None if best is None else priced(problem, best)
+    incumbent = None if best is None else priced_mapping(problem, best)
     status, counts = INFEASIBLE if best is None else OPTIMAL, Counts(0, 0, 0, 0, 0, 0, 0)
     return Certificate(problem.fingerprint, status, least, incumbent, (), counts, 0.0)
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import dse
-from dse.core.certificate import INFEASIBLE, OPTIMAL, priced
+from dse.core.certificate import INFEASIBLE, OPTIMAL, priced_mapping
 from dse.core.layer import Layer
 from dse.domains.clustered.accelerator import Accelerator
 from dse.domains.clustered.problem import Problem
@@ -78,4 +78,4 @@ def test_no_searcher_is_below_the_bound_nor_better_than_the_optimum(model: str, 
         assert found.loss >= proof.lower_bound
         assert proof.status != OPTIMAL or found.loss >= best
     if proof.status == OPTIMAL and proof.best:
-        assert best == proof.lower_bound == priced(problem, proof.best.mapping).loss
+        assert best == proof.lower_bound == priced_mapping(problem, proof.best.mapping).loss

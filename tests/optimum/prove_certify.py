@@ -84,7 +84,9 @@ def test_random_small_problems_are_certified_as_brute_force_says() -> None:
             if found.best is not None:
                 preferred = found.best.cycles if objective == "energy" else found.best.energy_nj
                 assert preferred == beside, case
-                assert len(cover_shapes(case.problem(objective), (least, beside)).below) == found.counts.solved
+                assert (
+                    len(cover_shapes(case.problem(objective), (least, beside)).below) == found.counts.solved
+                )
 
 
 def random_case(rng: np.random.Generator) -> Case:

@@ -14,7 +14,7 @@ from dse.core.clock import Clock
 from dse.core.layer import Layer
 from dse.domains.clustered.accelerator import PRESETS, load_accelerator
 from dse.domains.clustered.problem import Problem
-from dse.domains.clustered.proof.solver import begin, solve
+from dse.domains.clustered.proof.solver import first_mapping, solve
 from dse.models.loopnest.extents import measure_dim
 from dse.models.loopnest.records import DIM
 from dse.models.loopnest.traffic import add_up
@@ -43,7 +43,7 @@ def test_the_certificate_is_what_pricing_every_mapping_finds(objective: str) -> 
 def test_a_parallel_dim_that_is_fixed_in_a_depthwise_layer_is_named_as_it_was(
     model: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dse.domains.clustered.proof.solver.begin", lambda problem: None)
+    monkeypatch.setattr("dse.domains.clustered.proof.solver.first_mapping", lambda problem: None)
     layer, fixed = load_layer("mobilenet_v2:features.14.depthwise"), {"outer.parallel": "K"}
     found = solve(Problem(layer, PRESETS["edge-small"], "edp", model, fixed=fixed))
     assert found.status == OPTIMAL
@@ -85,7 +85,7 @@ def test_a_proof_whose_time_runs_out_has_a_bound_and_goes_on() -> None:
 def test_a_proof_begins_with_a_mapping_no_worse_than_the_best_of_perfect_factors(model: str) -> None:
     """Of a vocabulary's product descents over all tiles end higher."""
     problem = Problem(Layer.gemm(1, 128256, 4096), PRESETS["edge"], "edp", model, tiles="any")
-    found, factors = begin(problem), solve(problem.with_changes(tiles="factors"))
+    found, factors = first_mapping(problem), solve(problem.with_changes(tiles="factors"))
     assert factors.status == OPTIMAL
     assert found is not None
     assert factors.best is not None
@@ -95,7 +95,10 @@ def test_a_proof_begins_with_a_mapping_no_worse_than_the_best_of_perfect_factors
 def test_where_a_perfect_factor_mapping_is_as_good_it_is_the_one() -> None:
     layer, machine = load_layer("examples/network.toml:conv1"), load_accelerator("examples/accelerator.toml")
     problem = Problem(layer, machine, "edp", "loopnest", tiles="any")
-    found, factors = solve(problem, threads=1), solve(problem.with_changes(tiles="factors"), threads=1)
+    found, factors = (
+        solve(problem, threads=1),
+        solve(problem.with_changes(tiles="factors"), threads=1),
+    )
     assert found.best is not None
     assert factors.best is not None
     assert found.best.loss == factors.best.loss

@@ -43,7 +43,7 @@ def test_a_model_whose_bound_is_too_high_fails_the_check(monkeypatch: pytest.Mon
         return Bounded(bound(self, boxes, to_beat).losses * 1.5)
 
     monkeypatch.setattr(LoopNestBoxes, "bound", too_high)
-    monkeypatch.setattr("dse.domains.clustered.proof.solver.begin", lambda problem: None)
+    monkeypatch.setattr("dse.domains.clustered.proof.solver.first_mapping", lambda problem: None)
     wrong = solve(problem)
     assert broken(verify(problem, wrong))
 

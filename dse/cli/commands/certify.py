@@ -129,22 +129,22 @@ def command(
     from dse.core.calibration import errors_said
     from dse.core.domains import domain_of
     from dse.core.listed import Wanted, read_share
-    from dse.core.objective import several
+    from dse.core.objective import names_several
     from dse.optimum.default import ANY, FACTORS, SECONDS_ANY, over_any_tiles
     from dse.optimum.network_options import NetworkOptions
     from dse.support.validation import positive_number, whole_number
 
     layers, formats = layers_asked("certify", layer, network), check_formats(format, out)
     kept = kept_proofs(cache, fresh)
-    if detail and (network is not None or several(objective)):
+    if detail and (network is not None or names_several(objective)):
         raise InputError("--detail is of one layer and one objective: give --layer, one of the network's")
     if roofline and network is None:
         raise InputError("--roofline is of a network's layers; a layer's own is shown with its proof")
     wanted = Wanted(None if within is None else read_share(within, "--within"), best).check()
-    if wanted and (network is not None or several(objective)):
+    if wanted and (network is not None or names_several(objective)):
         raise InputError("--within and --best are of one layer and one objective: give --layer")
     alone = fix or limit or hardware or formats or roofline
-    if chains and (network is None or alone or several(objective)):
+    if chains and (network is None or alone or names_several(objective)):
         raise InputError(
             "--chains is of a --network and one objective, without --fix, --limit, --hardware, --format and "
             "--roofline"
@@ -153,7 +153,7 @@ def command(
         raise InputError("--line-buffers is of --chains")
     if time_limit is not None:
         positive_number(time_limit, "--time-limit")
-    if network is None or chains or several(objective):
+    if network is None or chains or names_several(objective):
         if gap is not None or workers != 1:
             raise InputError("--gap and --workers are of a --network and one objective, without --chains")
     elif gap is not None and not 0 <= gap < math.inf:
@@ -172,7 +172,7 @@ def command(
     options_of = partial(
         ProblemOptions, space=space, hardware=hardware, fix=with_nests(fix, nests), limits=limit
     )
-    narrow = several(objective) or chains or bool(formats)
+    narrow = names_several(objective) or chains or bool(formats)
     problems = (
         asked(options_of(tiles or FACTORS))
         if tiles or narrow
@@ -195,7 +195,7 @@ def command(
             asked_of = NetworkOptions(**options | in_all, lines=line_buffers)
             entry = certify_chains(str(network), accelerator, problems, json, asked_of, out)
             _exit([entry])
-        elif several(objective):
+        elif names_several(objective):
             limits = in_all if network else {}
             _certify_fronts(network, accelerator, problems, out, json, options | limits)
         elif network is None:
@@ -214,9 +214,9 @@ def command(
 def _refuse(problem: Any, *, roofline: bool, formats: tuple[str, ...]) -> None:
     """Say what cannot be certified before the first proof of a network begins."""
     from dse.core.domains import prover_of
-    from dse.core.objective import several
+    from dse.core.objective import names_several
 
-    if several(problem.objective):
+    if names_several(problem.objective):
         from dse.optimum.front import refuse_front
 
         if roofline or formats:

@@ -98,7 +98,7 @@ def command(
     budget, without a proof. The exit code is 1 if no machine runs every layer within the limits, which is
     proven then, or if a searcher finds none.
     """
-    from dse.core.objective import several
+    from dse.core.objective import names_several
     from dse.domains.codesign.reading import read_space
     from dse.optimum.codesign import codesign
     from dse.support.files import make_folder
@@ -125,7 +125,7 @@ def command(
     if out is not None:
         make_folder(out, MAPPINGS)
     note_merged(network)
-    if several(objective) and searcher is None:
+    if names_several(objective) and searcher is None:
         if verify:
             raise InputError("--verify is of one objective's proof: a front has many")
         if any(caps.values()):

@@ -163,11 +163,11 @@ def explain_what_if(
 
     InputError where no mapping is feasible: then `dse explain` without `--what-if` says what would help.
     """
-    from dse.core.objective import several
+    from dse.core.objective import names_several
     from dse.optimum.default import certify
     from dse.optimum.what_if import what_if
 
-    if several(problem.objective):
+    if names_several(problem.objective):
         raise InputError("--what-if is of one objective, as in latency or edp")
     with steps() as tell:
         tell(f"{layer}: as the machine is")

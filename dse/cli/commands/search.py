@@ -106,7 +106,7 @@ def command(
     nothing feasible is found, or if the searcher fails.
     """
     from dse.campaign.network import NetworkSearch
-    from dse.core.objective import several
+    from dse.core.objective import names_several
     from dse.search.searcher import default_searcher, make_searcher, parse_settings
     from dse.search.start import flat_objective
     from dse.support.validation import whole_number
@@ -116,7 +116,7 @@ def command(
         raise InputError("--workers is for --network; a single layer is searched by one process")
     if network is not None and detail:
         raise InputError("--detail is of one layer: give --layer, one of the network's")
-    if several(objective) and (network is not None or formats or detail):
+    if names_several(objective) and (network is not None or formats or detail):
         raise InputError("several objectives are searched for one layer, without --format and --detail")
     if network is not None and save_policy is not None:
         raise InputError("--save-policy is for --layer: each layer of a network has a policy of its own")
@@ -167,11 +167,11 @@ def _search_layer(
     from dse.cli.best_view import with_breakdown
     from dse.cli.search_view import Bar, show_layer
     from dse.core.cost_models import unit_of
-    from dse.core.objective import several
+    from dse.core.objective import names_several
     from dse.search.api import search, write_result
 
     ((layer, problem),) = task.problems.items()
-    unit = "" if several(problem.objective) else unit_of(problem.objective, problem.model.name)
+    unit = "" if names_several(problem.objective) else unit_of(problem.objective, problem.model.name)
     bar = Bar(layer, task.budget, unit)
     try:
         with bar:

@@ -22,7 +22,7 @@ MISFITS = (Reason.L1_TOO_SMALL, Reason.L2_TOO_SMALL)
 POINTS, ROUNDS, KEPT = 2000, 12, 12
 
 
-def advised(space: Space) -> MappingSpace | None:
+def advised_space(space: Space) -> MappingSpace | None:
     """The space, if an adviser of mappings of two levels onto one machine can price it."""
     return space if isinstance(space, MappingSpace) and not space.has_machines else None
 

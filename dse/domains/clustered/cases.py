@@ -103,7 +103,7 @@ def case_line(
     return {"layer": said, "mapping": mapping.to_dict(), "hardware": hardware}
 
 
-def results(costs: CostBatch) -> Iterator[dict[str, Any]]:
+def case_results(costs: CostBatch) -> Iterator[dict[str, Any]]:
     """Each row of `costs` as plain data: status, reason and the figures, which are None where invalid."""
     columns = [getattr(costs, name).tolist() for name in PRINTED]
     for valid, code, *figures in zip(costs.valid.tolist(), costs.reason.tolist(), *columns, strict=True):
@@ -115,7 +115,7 @@ def results(costs: CostBatch) -> Iterator[dict[str, Any]]:
 
 
 def price_cases(model: CostModel, cases: Cases) -> Iterator[dict[str, Any]]:
-    """The result of each case under a cost model, as `results` has it; a reason names the field."""
+    """The result of each case under a cost model, as `case_results` has it; a reason names the field."""
     if cases.extras.bits.any() and not model.prices_widths:
         raise InputError(f"cost model {model.name!r} has elements of one width: its cases have no 'bits'")
     costs = model.price_cases(cases.layers, cases.hardware, cases.mappings.rows, cases.extras)
@@ -124,7 +124,7 @@ def price_cases(model: CostModel, cases: Cases) -> Iterator[dict[str, Any]]:
     _refuse(costs, impossible, Reason.BAD_HARDWARE)
     if not model.prices_strides:
         _refuse(costs, (cases.extras.dilations != 1).any(axis=1), Reason.DILATED)
-    for place, result in enumerate(results(costs)):
+    for place, result in enumerate(case_results(costs)):
         if not costs.valid[place]:
             field = _field_at_fault(cases, place, Reason(int(costs.reason[place])))
             result["reason"] += f": {field}" if field else ""

@@ -208,7 +208,7 @@ DECLARED = (
 """What such an object may declare under the protocol's names; what it does not declare it cannot do."""
 
 
-def adapted(model: object) -> CostModel:
+def adapted_model(model: object) -> CostModel:
     """The model itself, or one that prices by the object or the function; InputError if it is neither."""
     if isinstance(model, CostModel):
         return model

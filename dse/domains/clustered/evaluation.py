@@ -9,7 +9,7 @@ from dse.core.evaluation import BufferUse, Evaluation, Line, buffer_line
 from dse.core.layer import Layer
 from dse.core.objective import objectives_of, objectives_under
 from dse.domains.clustered.accelerator import Accelerator
-from dse.domains.clustered.cases import results
+from dse.domains.clustered.cases import case_results
 from dse.domains.clustered.feasibility import FeasibilityRules
 from dse.domains.clustered.mapping import Mapping, MappingBatch
 from dse.domains.clustered.pricing import PricedProblem
@@ -55,7 +55,7 @@ class Breakdown:
         )
 
 
-def evaluate(problem: PricedProblem, mapping: Mapping) -> Evaluation:
+def evaluate_mapping(problem: PricedProblem, mapping: Mapping) -> Evaluation:
     """Price `mapping` under the problem's cost model and judge it by its rules; no mapping raises.
 
     There is a loss by each objective with a name, and by the problem's, which may be a product or several.
@@ -74,7 +74,7 @@ def evaluate(problem: PricedProblem, mapping: Mapping) -> Evaluation:
         else None
         for one in (*named.values(), *own)
     }
-    figures = next(results(costs))
+    figures = next(case_results(costs))
     breakdown = detail = None
     if figures["status"] == "ok":
         busiest = int(FeasibilityRules(layer, accelerator, "latency").serial_floors(batch.rows)[0])

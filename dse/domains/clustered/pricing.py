@@ -20,7 +20,7 @@ from dse.core.objective import canonical_objective, objectives_under, parse_obje
 from dse.core.problem import SharedMembers
 from dse.core.reasons import FIRST_RULE, Reason
 from dse.domains.clustered.accelerator import Accelerator, figure_column
-from dse.domains.clustered.cost_model import CostModel, PriceRows, adapted
+from dse.domains.clustered.cost_model import CostModel, PriceRows, adapted_model
 from dse.domains.clustered.feasibility import FeasibilityRules
 from dse.domains.clustered.limits import FIGURES, MM2, Use
 from dse.domains.clustered.mapping import Mapping, MappingBatch
@@ -80,7 +80,7 @@ class PricedProblem(SharedMembers):
     def model(self) -> CostModel:
         """The cost model."""
         if not isinstance(self.cost_model, str):
-            return adapted(self.cost_model)
+            return adapted_model(self.cost_model)
         found = cost_model(self.cost_model)
         if not isinstance(found, CostModel):
             able = ", ".join(cost_models(CostModel.domain))

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from dse.core.evaluation import Evaluation, Explanation
 from dse.core.names import naming_line
 from dse.domains.clustered.cases import case_line
-from dse.domains.clustered.evaluation import evaluate
+from dse.domains.clustered.evaluation import evaluate_mapping
 from dse.domains.clustered.explaining import explain_mapping, explain_space
 from dse.domains.clustered.formats import dataflow_text, registry
 from dse.domains.clustered.mapping import Mapping, MappingBatch
@@ -70,7 +70,7 @@ class Problem(PricedProblem):
 
     def export(self, kind: str, mapping: Mapping, folder: Path) -> tuple[list[Path], list[str]]:
         """Write a mapping in a format into the folder: the files, and what the format has no words for."""
-        return registry.export(kind, self.layer, self.accelerator, mapping, folder), []
+        return registry.export_mapping(kind, self.layer, self.accelerator, mapping, folder), []
 
     def notations(self, mapping: Mapping) -> dict[str, str]:
         """The mapping in the notations of other programs, by their names."""
@@ -113,7 +113,7 @@ class Problem(PricedProblem):
 
     def judge(self, mapping: Mapping) -> Evaluation:
         """The mapping judged in full, by every objective (see `dse.domains.clustered.evaluation`)."""
-        return evaluate(self, mapping)
+        return evaluate_mapping(self, mapping)
 
     def case(self, mapping: Mapping) -> dict[str, Any]:
         """The mapping as a case (see `cases`) that costs the same, of the layer priced."""

@@ -228,7 +228,13 @@ class _Pricer:
             ingress = sum(fetched.values())
             step = _step(hardware, compute, ingress, egress, alone=case.first_of_all)
             offchip = (need_inputs, need_outputs)
-            step = max(step, *(truncated_quotient(truncated_quotient(need, hardware.offchip_bandwidth), 2) for need in offchip))
+            step = max(
+                step,
+                *(
+                    truncated_quotient(truncated_quotient(need, hardware.offchip_bandwidth), 2)
+                    for need in offchip
+                ),
+            )
             cycles += count * step
             macs += count * work
             counted += count

@@ -32,8 +32,8 @@ from dse.models.maestro.levels import (
     fill_directives,
     fill_extents,
     fill_states,
-    truncated_quotient,
     set_case,
+    truncated_quotient,
 )
 from dse.models.maestro.volumes import (
     COUPLED_CONV,
@@ -220,7 +220,9 @@ def price_any(layer, hardware, row, tables, params, orders, runs, figures):
         # The first case waits for its data; the others load ahead.
         step = compute + into if params[0, CHANGING] < 0 else max(compute, into, out)
         step = max(
-            step, truncated_quotient(truncated_quotient(need_inputs, offchip), 2), truncated_quotient(truncated_quotient(need_outputs, offchip), 2)
+            step,
+            truncated_quotient(truncated_quotient(need_inputs, offchip), 2),
+            truncated_quotient(truncated_quotient(need_outputs, offchip), 2),
         )
         cycles += count * step
         macs += count * work

@@ -17,7 +17,7 @@ from dse.core.problem import AnyProblem
 from dse.core.proofs import Check
 from dse.core.residence import Phase, Residence
 from dse.optimum import verify
-from dse.optimum.chains.check_bound import Bound, Moments, line_floor, staying_operands, product_like, runs_of
+from dse.optimum.chains.check_bound import Bound, Moments, line_floor, product_like, runs_of, staying_operands
 from dse.optimum.chains.check_tiles import needed_room
 from dse.optimum.chains.result import ChainProof, Schedule, Shared
 from dse.optimum.chains.tilings import Move

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from math import inf, prod
 
-from dse.core.certificate import INFEASIBLE, OPTIMAL, Certificate, priced
+from dse.core.certificate import INFEASIBLE, OPTIMAL, Certificate, priced_mapping
 from dse.core.clock import Clock
 from dse.core.layer import Layer
 from dse.core.problem import AnyProblem
@@ -130,7 +130,7 @@ class Proofs:
             known = self.known[one]
             if known is None or known.best is None or known.status != OPTIMAL or one.taken > phase.taken:
                 continue
-            best = priced(problem, known.best.mapping)
+            best = priced_mapping(problem, known.best.mapping)
             if best is not None and best.loss == known.lower_bound:
                 return replace(known, fingerprint=problem.fingerprint, best=best, seconds=0.0)
         return None

@@ -31,10 +31,10 @@ from dse.optimum.chains.tilings import (
     Size,
     Tiling,
     carried_moves,
+    fitting_tilings,
     least_moved,
     part_of,
     size_of,
-    fitting_tilings,
 )
 from dse.support.arrays import FloatArray
 
@@ -279,7 +279,8 @@ class Sharing:
         """The energy of the same, in J, whole blocks of words counted."""
         moved = self.tiles.moved
         each = (
-            move.count * moved(self._problem, move.tensor, move.words)[0] for move in carried_moves(tiling, part)
+            move.count * moved(self._problem, move.tensor, move.words)[0]
+            for move in carried_moves(tiling, part)
         )
         return sum(each) * 1e-9
 

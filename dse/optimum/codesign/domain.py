@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dse.core.certificate import OPTIMAL, Certificate, Counts, priced
+from dse.core.certificate import OPTIMAL, Certificate, Counts, priced_mapping
 from dse.core.clock import Clock
 from dse.core.cost_model import AnyCostModel
 from dse.core.edges import WholeNetwork
@@ -186,7 +186,7 @@ class CodesignProver:
                 one.read_mapping(entry["mapping"])
                 for one, entry in zip(at.problems, found.best["layers"], strict=True)
             )
-            best = priced(problem, NetworkDesign(found.best["parameters"], mappings))
+            best = priced_mapping(problem, NetworkDesign(found.best["parameters"], mappings))
         optimal = found.status == OPTIMAL and best is not None
         # Sums are added up in another order than a search's: an optimum is one to the rounding of sums.
         bound = best.loss * (1 - EQUAL) if optimal and best is not None else found.lower_bound

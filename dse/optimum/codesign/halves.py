@@ -21,7 +21,9 @@ class Dearest(NamedTuple):
 
 def split_box(structure: Structure, box: Box) -> tuple[Box, Box]:
     """A box in two."""
-    at, energy, needed = dearest_parameter(structure, box, structure.choose(structure.each(structure.relaxed(box))))
+    at, energy, needed = dearest_parameter(
+        structure, box, structure.choose(structure.each(structure.relaxed(box)))
+    )
     first, last = box[at]
     # Beyond what is needed, the bound is not too low for the energy.
     end = needed if energy > 0 else last

@@ -16,7 +16,16 @@ from dse.core.hardware_figures import CAPACITY, ENERGY, RATE
 from dse.core.layer import Layer
 from dse.core.objective import Objective
 from dse.domains.codesign.space import Box, HardwareSpace, Point, Priced
-from dse.optimum.codesign.lemmas import Corner, Costs, LayerLemmas, Lemma, Line, Shares, lowest_corner, whole_or_float
+from dse.optimum.codesign.lemmas import (
+    Corner,
+    Costs,
+    LayerLemmas,
+    Lemma,
+    Line,
+    Shares,
+    lowest_corner,
+    whole_or_float,
+)
 from dse.optimum.codesign.proving import Ask, Proven
 from dse.support.arrays import FloatArray
 

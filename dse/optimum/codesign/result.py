@@ -96,7 +96,9 @@ def result_of(search: MachineBoxes, network: str) -> Codesign:
         times=tuple(search.times or (layer.repeats for layer in search.layers)),
         status=status,
         lower_bound=bound,
-        best=None if search.best is None else described_design(space, search.layers, search.best, search.parts),
+        best=None
+        if search.best is None
+        else described_design(space, search.layers, search.best, search.parts),
         caps=search.caps.to_dict() if isinstance(search, CappedBoxes) else {},
         boxes=search.boxes,
         machines_excluded=sum(space.count(one.box) for one in search.closed if one.bound is None),

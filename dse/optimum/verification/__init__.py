@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dse.core.certificate import OPTIMAL, Certificate, priced, priced_point
+from dse.core.certificate import OPTIMAL, Certificate, priced_mapping, priced_point
 from dse.core.domains import prover_of
 from dse.core.problem import AnyProblem
 from dse.core.proofs import Check, claims_of
@@ -53,7 +53,7 @@ def _best_check(problem: AnyProblem, certificate: Certificate) -> Check:
     floor_only = prover_of(problem).floor_only
     # A point says the machine too.
     of_point = floor_only or problem.hardware_genes
-    again = priced_point(problem, best.genes) if of_point else priced(problem, best.mapping)
+    again = priced_point(problem, best.genes) if of_point else priced_mapping(problem, best.mapping)
     if again is None:
         return Check(name, False, "it is not feasible")
     least = again.loss * (1 - ROUNDING if floor_only else 1) if certificate.status == OPTIMAL else -math.inf

@@ -17,7 +17,13 @@ import numpy as np
 from dse.core.domains import hardware_from_dict, make_problem
 from dse.core.objective import objective_named
 from dse.core.proofs import Check
-from dse.optimum.verification.codesign_caps import energy_border, fronts_hold, keeps_caps, least_of_fronts, caps_room
+from dse.optimum.verification.codesign_caps import (
+    caps_room,
+    energy_border,
+    fronts_hold,
+    keeps_caps,
+    least_of_fronts,
+)
 
 if TYPE_CHECKING:
     from dse.optimum.codesign.result import Codesign

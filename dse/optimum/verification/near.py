@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dse.core.certificate import Certificate, priced
+from dse.core.certificate import Certificate, priced_mapping
 from dse.core.listed import Listed
 from dse.core.problem import AnyProblem
 from dse.core.proofs import Check
@@ -29,7 +29,7 @@ def _prices(problem: AnyProblem, listed: Listed, least: float) -> Check:
     losses = [one.loss for one in listed]
     wrong = "" if losses == sorted(losses) and losses[0] == least else "they are not in order"
     for place, one in enumerate(listed):
-        if priced(problem, one.mapping) != one:
+        if priced_mapping(problem, one.mapping) != one:
             wrong = f"mapping {place} is priced otherwise"
         nests.add(lister.nest_of(one.mapping))
     if share is not None and losses[-1] > least * (1 + share):

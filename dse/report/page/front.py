@@ -11,7 +11,7 @@ import numpy as np
 from markupsafe import Markup
 
 from dse.analysis.study import Made, Study, Triple
-from dse.core.objective import several
+from dse.core.objective import names_several
 from dse.core.problem import AnyProblem
 from dse.report.page.markup import nest_markup
 from dse.report.plots.scales import log_ticks
@@ -133,7 +133,7 @@ class PageFront:
 
 def page_fronts(study: Study, problems: Mapping[Triple, Made]) -> tuple[PageFront, ...]:
     """The fronts of the first MAX_DRAWN problems of several objectives."""
-    chosen = [problem for problem in study.problems if several(problem[2])][:MAX_DRAWN]
+    chosen = [problem for problem in study.problems if names_several(problem[2])][:MAX_DRAWN]
     return tuple(_front(study, problem, problems[problem]) for problem in chosen)
 
 

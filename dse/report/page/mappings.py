@@ -17,7 +17,7 @@ from dse.campaign.summary import Summary
 from dse.core.cost_model import Detail
 from dse.core.cost_models import models_with
 from dse.core.evaluation import Evaluation
-from dse.core.objective import several
+from dse.core.objective import names_several
 from dse.core.problem import AnyProblem, Design
 from dse.report.page.commands import check_command, search_command
 from dse.report.page.markup import NONE, compared, energy, percent, quantity
@@ -135,7 +135,7 @@ def _best(study: Study, problem: Triple, made: Made) -> BestMapping:
 
 def _priced(study: Study, cell: Summary, made: Made) -> tuple[Priced | None, str]:
     """The cell's best mapping, or why it cannot be had: a folder may be damaged or hand-made."""
-    if several(cell.objective):
+    if names_several(cell.objective):
         return None, "It is a front: its mappings are in the picture of fronts."
     if made.problem is None:
         return None, made.why_not

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dse.analysis.findings import Band, Findings, Interval
 from dse.analysis.study import Study, Triple
-from dse.core.objective import several
+from dse.core.objective import names_several
 from dse.report.formats import Section, Table
 from dse.report.limits import without
 from dse.report.tables.cells import at_budgets
@@ -17,7 +17,7 @@ ALL = "all"
 def fronts_table(study: Study, findings: Findings) -> Table:
     """Shares of the exact front's hypervolume that are missing, over all problems and on each."""
     places: dict[str, dict[str, Band]] = {ALL: findings.fronts}
-    problems = [problem for problem in study.problems if several(problem[2])]
+    problems = [problem for problem in study.problems if names_several(problem[2])]
     places |= {study.label(problem): _missing(findings, problem) for problem in problems}
     proven = {study.label(problem): study.target(problem)[1] for problem in problems}
     proven[ALL] = all(proven.values())

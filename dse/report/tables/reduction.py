@@ -9,7 +9,7 @@ from dataclasses import fields
 from dse.analysis.fronts import MISSING
 from dse.analysis.reduction import Group, Reduction, network_of
 from dse.analysis.study import Study
-from dse.core.objective import known_objective, several
+from dse.core.objective import known_objective, names_several
 from dse.report.formats import Section, Table, counted, figure, ratio
 from dse.report.limits import without
 
@@ -65,7 +65,7 @@ def _made_of(group: Group, layers: int) -> str:
     """How a network's figure is made of its layers'."""
     found = counted(layers, "distinct layer")
     objective = known_objective(group.objective)
-    if several(group.objective):
+    if names_several(group.objective):
         return f"Mean over {found}, each as often as it repeats"
     if objective is not None and not objective.part_that_adds_up.terms:
         return f"The largest of {found}"
@@ -101,5 +101,5 @@ def _ratio_shown(row: Reduction) -> str:
 
 
 def _unit(study: Study, objective: str) -> str:
-    unit = MISSING if several(objective) else study.unit(objective)
+    unit = MISSING if names_several(objective) else study.unit(objective)
     return f"{objective} ({unit})" if unit else objective

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dse.core.cost_models import cost_model
-from dse.core.domains import domain, hardware_from_dict, make_problem
+from dse.core.domains import domain_named, hardware_from_dict, make_problem
 from dse.core.layer import Layer
 from dse.core.reasons import Reason
 from dse.domains.levels.mapping import HierarchyMapping
@@ -157,9 +157,9 @@ def test_what_cannot_be_a_problem_is_said_in_a_line(chip: str) -> None:
     with pytest.raises(InputError, match="unknown machine 'chop'"):
         make_problem(LAYER, "chop", "edp", "timeloop")
     with pytest.raises(InputError, match="must read NAME=VALUE"):
-        domain("levels").parse_fixed(["Buffer.keep"], "default")
+        domain_named("levels").parse_fixed(["Buffer.keep"], "default")
     with pytest.raises(InputError, match="is fixed twice"):
-        domain("levels").parse_fixed(["Buffer.keep=I", "Buffer.keep=W"], "default")
+        domain_named("levels").parse_fixed(["Buffer.keep=I", "Buffer.keep=W"], "default")
 
 
 def test_a_search_a_mapping_and_the_space_go_through_the_commands(

@@ -24,7 +24,7 @@ from dse.optimum.chains.check import check_chain
 from dse.optimum.chains.check_tiles import _all, _words, needed_room
 from dse.optimum.chains.result import ChainProof
 from dse.optimum.chains.solve import certify_chains
-from dse.optimum.chains.tilings import WORDS, Group, Tiling, least_moved, part_of, size_of, fitting_tilings
+from dse.optimum.chains.tilings import WORDS, Group, Tiling, fitting_tilings, least_moved, part_of, size_of
 from tests import ROOT
 from tests.optimum.chains.small_chains import RESIDENCE, machine, prove, proven
 

@@ -23,7 +23,7 @@ def test_proofs_are_warmed_before_machines_are_priced(monkeypatch: pytest.Monkey
 def test_where_prices_are_compiled_nothing_is_warmed_early(monkeypatch: pytest.MonkeyPatch) -> None:
     warmed: list[tuple[str, str]] = []
     problem = warming.tiny_problem("loopnest", "any")
-    monkeypatch.setattr(warming, "warm", lambda *given: warmed.append(given))
+    monkeypatch.setattr(warming, "compile_proofs", lambda *given: warmed.append(given))
     monkeypatch.setattr(warming, "prices_are_compiled", lambda problem: True)
     prover.ClusteredProver(problem).warm()
     assert warmed == []

@@ -5,6 +5,6 @@ One file a format, which says what its files are. Imports `problem` and what is 
 
 from __future__ import annotations
 
-from dse.domains.clustered.formats.registry import FORMATS, export, read_mapping
+from dse.domains.clustered.formats.registry import FORMATS, export_mapping, read_mapping
 
-__all__ = ["FORMATS", "export", "read_mapping"]
+__all__ = ["FORMATS", "export_mapping", "read_mapping"]

@@ -84,7 +84,7 @@ def named(name: str) -> Format:
     return FORMATS[name]
 
 
-def export(
+def export_mapping(
     name: str, layer: Layer, accelerator: Accelerator, mapping: DataflowMapping, folder: Path
 ) -> list[Path]:
     """Write a mapping's files into the folder: their paths. InputError for what the format cannot say."""

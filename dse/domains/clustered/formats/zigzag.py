@@ -13,7 +13,7 @@ from typing import Any
 
 from dse.core.cost_models import cost_model_class
 from dse.core.layer import Layer
-from dse.core.zigzag_workload import DIMS, LINKS, WORD, held, layer_data
+from dse.core.zigzag_workload import DIMS, LINKS, WORD, held_elements, layer_data
 from dse.domains.clustered.accelerator import Accelerator
 from dse.domains.clustered.formats.zigzag_machine import machine_data
 from dse.domains.clustered.mapping import Mapping
@@ -99,5 +99,5 @@ def _needed(layer: Layer, temporal: Loops, count: int, spatial: dict[str, int]) 
             dim: spatial.get(dim, 1) * prod(number for name, number in loops if name == dim) for dim in DIMS
         }
 
-    some, whole = held(layer, spans(temporal[:count])), held(layer, spans(temporal))
+    some, whole = held_elements(layer, spans(temporal[:count])), held_elements(layer, spans(temporal))
     return sum(2 * size if size < whole[name] else size for name, size in some.items())

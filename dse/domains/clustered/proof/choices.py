@@ -62,7 +62,7 @@ def allowed_orders(problem: Problem) -> list[list[int]]:
     ]
 
 
-def nestings(orders: Sequence[int], dims: Collection[int]) -> dict[tuple[int, ...], int]:
+def order_nestings(orders: Sequence[int], dims: Collection[int]) -> dict[tuple[int, ...], int]:
     """The ways in which `dims` are nested by some loop orders, each with the first order that does so."""
     found: dict[tuple[int, ...], int] = {}
     for order in orders:

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import numpy as np
 
-from dse.core.certificate import Incumbent, priced
+from dse.core.certificate import Incumbent, priced_mapping
 from dse.core.clock import Clock
 from dse.domains.clustered.problem import Problem
 from dse.proof.proving import tie_breaks
@@ -26,12 +26,12 @@ def good_mapping(problem: Problem, within: Problem | None = None, drawn: int = D
     are gone down from.
     """
     there = within or problem
-    point = descend(there, 0.0, Clock(), drawn)
+    point = best_descent(there, 0.0, Clock(), drawn)
     # Priced as a mapping: several points may be the same one, of which proofs name the first.
-    return None if point is None else priced(problem, there.space.decode(point[np.newaxis])[0])
+    return None if point is None else priced_mapping(problem, there.space.decode(point[np.newaxis])[0])
 
 
-def descend(problem: Problem, floor: float, clock: Clock, drawn: int = DRAWN) -> IntArray | None:
+def best_descent(problem: Problem, floor: float, clock: Clock, drawn: int = DRAWN) -> IntArray | None:
     """The best point, (genes,), of descents from the best of random ones; None if none was feasible."""
     space, rng = problem.space, np.random.default_rng(0)
     points = space.sample(rng, drawn)

@@ -23,7 +23,7 @@ from dse.core.clock import Clock
 from dse.core.objective import objective_named
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof.certifiers import certifier_of, floor_of
-from dse.domains.clustered.proof.descent import descend
+from dse.domains.clustered.proof.descent import best_descent
 from dse.domains.clustered.proof.machines import each_machine, solve_each
 from dse.support.errors import InputError
 
@@ -55,7 +55,7 @@ def solve(problem: Problem, clock: Clock | None = None, known: Certificate | Non
     objective = objective_named(problem.objective)
     # No mapping is below the product of what its figures are not below.
     floor = objective.total({figure: _least(problem, figure) for figure in objective.figures})
-    point = descend(problem, floor, clock)
+    point = best_descent(problem, floor, clock)
     best = None if point is None else priced_point(problem, point)
     return Certificate(
         fingerprint=problem.fingerprint,

@@ -12,7 +12,7 @@ from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof.bounds import mapping_of_row
 from dse.domains.clustered.proof.certifiers import certifier_of, has_floor_only, refuse_limits
 from dse.domains.clustered.proof.nests import nest_keys
-from dse.domains.clustered.proof.warming import warm
+from dse.domains.clustered.proof.warming import compile_proofs
 from dse.proof.near import Rows, list_near
 from dse.support.errors import InputError
 
@@ -26,7 +26,7 @@ def list_best(
     """
     boxes = boxes_of_all(problem)
     refuse_limits(problem, boxes)
-    warm(problem.model.name, problem.tiles)
+    compile_proofs(problem.model.name, problem.tiles)
     kind = Rows(
         lambda mapping: MappingBatch.of([mapping]).rows[0],
         lambda row: mapping_of_row(problem, row),

@@ -10,8 +10,8 @@ from dse.core.clock import Clock
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof.bounds import PointBoxes
 from dse.domains.clustered.proof.certifiers import certifier_of, has_floor_only, refuse, refuse_limits
-from dse.domains.clustered.proof.descent import descend, good_mapping, with_factors
-from dse.domains.clustered.proof.warming import warm
+from dse.domains.clustered.proof.descent import best_descent, good_mapping, with_factors
+from dse.domains.clustered.proof.warming import compile_proofs
 from dse.proof.proving import prove_optimum
 from dse.support.errors import InputError
 
@@ -35,9 +35,11 @@ def solve(
         raise InputError("the solver takes the default space only, and not the area that a mapping needs")
     boxes = certifier_of(problem).make_boxes(problem)
     refuse_limits(problem, boxes)
-    warm(problem.model.name, problem.tiles)
+    compile_proofs(problem.model.name, problem.tiles)
     if not problem.hardware_genes:
-        return prove_optimum(problem, boxes, boxes.mapping_of, lambda: begin(problem), clock, known, threads)
+        return prove_optimum(
+            problem, boxes, boxes.mapping_of, lambda: first_mapping(problem), clock, known, threads
+        )
     opened = cast("PointBoxes", boxes)
     found = prove_optimum(
         problem, opened, opened.point_of, lambda: begin_point(problem), clock, known, threads, priced_point
@@ -51,11 +53,11 @@ def solve(
 
 def begin_point(problem: Problem) -> Incumbent | None:
     """A good point of a space that says what the machine is."""
-    point = descend(problem, 0.0, Clock(), FEW_DRAWN)
+    point = best_descent(problem, 0.0, Clock(), FEW_DRAWN)
     return None if point is None else priced_point(problem, point)
 
 
-def begin(problem: Problem) -> Incumbent | None:
+def first_mapping(problem: Problem) -> Incumbent | None:
     """A good mapping that descents find; where tiles are of any size, over perfect factors first.
 
     Over perfect factors alone few are drawn: the proof is as soon at its end as many take.

@@ -22,7 +22,7 @@ WARM: set[tuple[str, str]] = set()
 """The cost models, with tiles, that have proven something in this process."""
 
 
-def warm(model: str, tiles: str) -> None:
+def compile_proofs(model: str, tiles: str) -> None:
     """Prove a first optimum, once."""
     if (model, tiles) in WARM:
         return
@@ -42,7 +42,7 @@ def warm_early(problem: Problem) -> None:
     Once they are, bounds have to be compiled alone.
     """
     if not prices_are_compiled(problem):
-        warm(problem.model.name, problem.tiles)
+        compile_proofs(problem.model.name, problem.tiles)
 
 
 def tiny_problem(model: str, tiles: str) -> Problem:

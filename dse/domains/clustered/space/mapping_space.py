@@ -21,7 +21,7 @@ from dse.domains.clustered.accelerator import MACHINE_FIGURES, Accelerator, figu
 from dse.domains.clustered.mapping import CLUSTER, COLUMNS, INNER_TILE, OUTER_TILE, Mapping, MappingBatch
 from dse.domains.clustered.space.features import feature_names, mapping_features
 from dse.domains.clustered.space.genes import FixedValue, make_gene, read_fixed
-from dse.domains.clustered.space.kernels.layout import pack
+from dse.domains.clustered.space.kernels.layout import pack_space
 from dse.domains.clustered.space.parts import (
     FIT,
     SPACES,
@@ -242,7 +242,7 @@ class MappingSpace(GeneVectors):
             places.append([numbers[value] for value in chosen])
         singles = {name: self._choices[name] for name in singles_of(self._choices)}
         sizes = self.sizes.tolist()
-        packed: IntArray = pack(self.parts, self.layer, self._chains, sizes, places, singles)
+        packed: IntArray = pack_space(self.parts, self.layer, self._chains, sizes, places, singles)
         return packed
 
     def _why_not(self, mapping: Mapping, machines: IntArray, row: int) -> str:

@@ -20,7 +20,7 @@ from itertools import permutations
 from math import log2
 from typing import Any
 
-from dse.core.chains import Chain, divisors, listed
+from dse.core.chains import Chain, divisors, listed_values
 from dse.core.hardware import FIGURE_PREFIX, MAX_CHOICES, Values, read_choices
 from dse.core.layer import DIMS, Layer
 from dse.core.space import Block, Space
@@ -262,4 +262,4 @@ def other_choices(
 
 def one_of(values: Sequence[Any]) -> str:
     """The values in words, as an error lists them."""
-    return str(values[0]) if len(values) == 1 else f"one of {listed(values)}"
+    return str(values[0]) if len(values) == 1 else f"one of {listed_values(values)}"

@@ -13,7 +13,7 @@ from math import prod
 from typing import Any
 
 from dse.core.layer import COUPLED, Layer
-from dse.core.zigzag_workload import array_data, held, memory_data, port_data
+from dse.core.zigzag_workload import array_data, held_elements, memory_data, port_data
 from dse.domains.levels.formats.zigzag_machine import UNLIMITED, WORD_BITS
 from dse.domains.levels.machine import TENSORS, Level, Machine
 from dse.domains.levels.mapping import HierarchyMapping
@@ -195,7 +195,7 @@ def _needed(layer: Layer, keep: tuple[str, ...], loops: list[tuple[str, int]], s
     spans = dict(spread)
     for dim, n in loops:
         spans[dim] *= n
-    words = held(layer, spans)
+    words = held_elements(layer, spans)
     return sum(words[tensor] for tensor in keep)
 
 

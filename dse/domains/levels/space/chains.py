@@ -15,7 +15,7 @@ from functools import cached_property, lru_cache
 from itertools import combinations
 from math import isqrt, prod
 
-from dse.core.chains import TILES, divisors, listed
+from dse.core.chains import TILES, divisors, listed_values
 from dse.domains.levels.machine import Level, Machine
 from dse.domains.levels.workload import Workload
 from dse.support.errors import InputError
@@ -115,7 +115,8 @@ class FactorChain:
             if below not in step.get(left, ()):
                 known = [left // length for length in step.get(left, ())]
                 name = f"{machine.levels[slot.level].name}.{slot.kind}.{self.dim}"
-                return f"{name} = {factor}; expected one of {listed(known)}, as {left} is left of {self.dim}"
+                expected = f"expected one of {listed_values(known)}, as {left} is left of {self.dim}"
+                return f"{name} = {factor}; {expected}"
             left = below
         return None
 
@@ -123,7 +124,7 @@ class FactorChain:
         left = self.size
         for slot, below, step in zip(self.slots, lengths, self.choices, strict=True):
             if below not in step.get(left, ()):
-                name, known = machine.levels[slot.level].name, listed(step.get(left, ()))
+                name, known = machine.levels[slot.level].name, listed_values(step.get(left, ()))
                 return (
                     f"{name}.{slot.kind}.{self.dim} leaves tiles of {below}; expected one of {known}, as "
                     f"{left} is left of {self.dim}"

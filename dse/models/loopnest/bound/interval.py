@@ -86,7 +86,11 @@ def set_steps(tiles, size, clusters, places, steps, found):
 def set_pieces(tiles, size, clusters, places, found):
     """Fills at how many PEs a dim is at work: over all steps, as outer ones begin, and at the very start."""
     low, high, least, most = tiles.low, tiles.high, tiles.least, tiles.most
-    fewest, most_tiles, in_tile = ceil_quotient(size, high), ceil_quotient(size, low), ceil_quotient(low, most)
+    fewest, most_tiles, in_tile = (
+        ceil_quotient(size, high),
+        ceil_quotient(size, low),
+        ceil_quotient(low, most),
+    )
     found.pieces = max(ceil_quotient(size, most), (fewest - 1) * in_tile + 1)
     at_start, begin = min(places, in_tile), min(clusters, fewest)
     found.first_pieces = (fewest - 1) * at_start + 1

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 
 from dse.domains.clustered.problem import Problem
-from dse.domains.clustered.proof.choices import nestings
+from dse.domains.clustered.proof.choices import order_nestings
 from dse.domains.clustered.space.genes import ORDERS
 from dse.models.loopnest.bound.figures import CASE, DIM_LEAST, DIMS, LINKED, SIDE
 from dse.models.loopnest.bound.inner import CASES
@@ -102,7 +102,7 @@ def energies_of(problem: Problem) -> Energies:
 @lru_cache(64)
 def distinct_orders(allowed: tuple[int, ...]) -> IntArray:
     """One order for each class of orders that cost the same: (16, 25), by the dims that have many steps."""
-    ways = (nestings(allowed, [dim for dim in range(4) if many >> dim & 1]) for many in range(16))
+    ways = (order_nestings(allowed, [dim for dim in range(4) if many >> dim & 1]) for many in range(16))
     table = np.zeros((16, len(ORDERS) + 1), dtype=np.int64)
     for row, found in zip(table, ways, strict=True):
         row[0] = len(found)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dse.models.loopnest.check.moved import INPUT, OUTPUT, RELEVANT, Columns, X, Y
-from dse.models.loopnest.check.nest_sums import EVERY, Edges, Factor, set_products, least_path
+from dse.models.loopnest.check.nest_sums import EVERY, Edges, Factor, least_path, set_products
 from dse.support.arrays import FloatArray
 
 

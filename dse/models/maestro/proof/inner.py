@@ -12,10 +12,10 @@ from dse.models.maestro.proof.records import (
     DIMS,
     MOST_PAIRS,
     ceil_div,
+    ceil_quotient,
     in_input,
     in_output,
     in_weights,
-    ceil_quotient,
 )
 from dse.support.compiling import inlined, subroutine
 

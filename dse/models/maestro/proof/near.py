@@ -22,7 +22,7 @@ from dse.domains.clustered.mapping import (
 )
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof.choices import ORDER_TABLE, allowed_orders, tile_chains
-from dse.domains.clustered.proof.solver import begin
+from dse.domains.clustered.proof.solver import first_mapping
 from dse.proof.contract import Found
 from dse.support.arrays import FloatArray, IntArray
 
@@ -65,7 +65,7 @@ class Pool:
 
     def _begin(self) -> None:
         """The mapping that descents find, if there is one."""
-        good = begin(self.problem)
+        good = first_mapping(self.problem)
         if good is not None:
             self.rows, self.losses = MappingBatch.of([good.mapping]).rows, np.array([good.loss])
 

@@ -17,7 +17,7 @@ from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof.choices import (
     ORDER_TABLE,
     allowed_orders,
-    nestings,
+    order_nestings,
     parallel_dims,
     tile_chains,
 )
@@ -248,7 +248,7 @@ def distinct_orders(allowed: list[int], *, best: bool) -> IntArray:
     """
     table = np.zeros((2**DIMS, DIMS + 1, ORDER_COUNT + 1), dtype=np.int64)
     for moves, parallel in product(range(2**DIMS), range(DIMS + 1)):
-        found = nestings(allowed, [dim for dim in range(DIMS) if moves >> dim & 1 or dim == parallel])
+        found = order_nestings(allowed, [dim for dim in range(DIMS) if moves >> dim & 1 or dim == parallel])
         if best and parallel < DIMS and not moves >> parallel & 1:
             better = {key: (*(dim for dim in key if dim != parallel), parallel) for key in found}
             found = {

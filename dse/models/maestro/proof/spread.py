@@ -18,7 +18,7 @@ are at work or the loop is short of them, whole ones, and a last one with what i
 from __future__ import annotations
 
 from dse.models.maestro.loop_table import edge_units
-from dse.models.maestro.proof.records import Y, in_output, ceil_quotient
+from dse.models.maestro.proof.records import Y, ceil_quotient, in_output
 from dse.support.compiling import subroutine
 
 

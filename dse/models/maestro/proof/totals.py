@@ -10,7 +10,7 @@ its steps; `firsts` and `outs` that of the first step as often, of inputs or wei
 
 from __future__ import annotations
 
-from dse.models.maestro.proof.records import DIMS, in_input, in_output, in_weights, ceil_quotient
+from dse.models.maestro.proof.records import DIMS, ceil_quotient, in_input, in_output, in_weights
 from dse.support.compiling import subroutine
 
 

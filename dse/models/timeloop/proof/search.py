@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from dse.core.certificate import Certificate, Incumbent, priced
+from dse.core.certificate import Certificate, Incumbent, priced_mapping
 from dse.core.clock import Clock
 from dse.core.listed import Listed, Wanted
 from dse.domains.levels.machine import EVEN
@@ -92,7 +92,9 @@ def good_mapping(problem: MachineProblem, clock: Clock, first: Incumbent | None 
         if loss < least:
             least, best = loss, here
     return (
-        None if best is None else priced(problem, space.layout.decode(space.decode(best[np.newaxis]).rows[0]))
+        None
+        if best is None
+        else priced_mapping(problem, space.layout.decode(space.decode(best[np.newaxis]).rows[0]))
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from math import inf
 from typing import Any, ClassVar
 
-from dse.core.certificate import BOUNDED, INFEASIBLE, OPTIMAL, Certificate, Counts, priced
+from dse.core.certificate import BOUNDED, INFEASIBLE, OPTIMAL, Certificate, Counts, priced_mapping
 from dse.core.clock import Clock
 from dse.core.cost_models import cost_model as core_model
 from dse.core.domains import domain_of
@@ -81,7 +81,7 @@ class ChainProver:
         if found.best is None:
             status = INFEASIBLE if found.lower_bound == inf else BOUNDED
             return Certificate(problem.fingerprint, status, found.lower_bound, None, counts, clock.seconds)
-        best = priced(problem, problem.proven(found.best))
+        best = priced_mapping(problem, problem.proven(found.best))
         assert best is not None
         bound = min(found.lower_bound, best.loss * (1 - ROUNDED))
         status = OPTIMAL if found.status == OPTIMAL else BOUNDED

@@ -18,7 +18,7 @@ import numpy as np
 from dse.core.edges import INPUT, OUTPUT, WEIGHT
 from dse.core.space import Gene
 from dse.optimum.chains.program import Program
-from dse.optimum.chains.tilings import Group, Tiling, divisors, size_of, fitting_tilings
+from dse.optimum.chains.tilings import Group, Tiling, divisors, fitting_tilings, size_of
 from dse.optimum.chains.whole import Step
 from dse.support.arrays import IntArray
 

@@ -17,7 +17,7 @@ from dse.core.cost_models import cost_model_class
 from dse.core.layer import Layer
 from dse.core.widths import Widths
 from dse.domains.clustered.accelerator import PRESETS, Accelerator
-from dse.domains.clustered.formats import FORMATS, export, read_mapping
+from dse.domains.clustered.formats import FORMATS, export_mapping, read_mapping
 from dse.domains.clustered.nest import nest
 from dse.domains.clustered.space.mapping_space import MappingSpace
 from dse.models.loopnest import LoopNest
@@ -257,4 +257,4 @@ def test_without_the_library_yaml_is_refused_in_a_line(
 ) -> None:
     monkeypatch.setitem(sys.modules, "yaml", None)
     with pytest.raises(InputError, match=r"need the library PyYAML; pip install 'dse-arena\[yaml\]'"):
-        export("timeloop", LAYERS[0], EDGE, drawn(LAYERS[0], EDGE, 0), tmp_path)
+        export_mapping("timeloop", LAYERS[0], EDGE, drawn(LAYERS[0], EDGE, 0), tmp_path)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dse.domains.clustered.accelerator import PRESETS
-from dse.domains.clustered.formats import export
+from dse.domains.clustered.formats import export_mapping
 from dse.domains.clustered.nest import nest
 from dse.domains.clustered.problem import Problem
 from dse.domains.levels.mapping import HierarchyMapping
@@ -39,9 +39,9 @@ def price_files(name: str, mappings: int, folder: Path) -> None:
             if not nest(problem.layer, EDGE, mapping).even:
                 # ZigZag's unrollings are whole numbers.
                 with pytest.raises(InputError, match="PEs idle in some steps"):
-                    export("zigzag", problem.layer, EDGE, mapping, folder)
+                    export_mapping("zigzag", problem.layer, EDGE, mapping, folder)
                 continue
-            export("zigzag", problem.layer, EDGE, mapping, folder)
+            export_mapping("zigzag", problem.layer, EDGE, mapping, folder)
             files = [str(folder / f"zigzag-{part}.yaml") for part in ("workload", "accelerator", "mapping")]
             energy, cycles, _ = get_hardware_performance_zigzag(
                 *files,

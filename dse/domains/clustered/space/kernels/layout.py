@@ -42,7 +42,7 @@ VALUES, COUNT, COLUMN = range(3)
 SINGLE_WIDTH = 3
 
 
-def pack(
+def pack_space(
     parts: Parts,
     layer: Layer,
     chains: Sequence[Chain],
