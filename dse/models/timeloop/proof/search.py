@@ -17,7 +17,7 @@ from dse.models.timeloop.proof import warming
 from dse.models.timeloop.proof.bounds import GROUP, refuse, refuse_list
 from dse.models.timeloop.proof.boxes import LevelBoxes
 from dse.proof.near import Rows, list_near
-from dse.proof.proving import prove
+from dse.proof.proving import prove_optimum
 
 __all__ = ["GROUP", "list_best", "refuse", "refuse_list", "solve", "warm", "warm_early"]
 
@@ -43,7 +43,7 @@ def _prove(
     problem: MachineProblem, boxes: LevelBoxes, clock: Clock, known: Certificate | None = None
 ) -> Certificate:
     first = known.best if known and not known.counts.groups else None
-    return prove(
+    return prove_optimum(
         problem,
         boxes,
         boxes.mapping_of,
