@@ -15,7 +15,7 @@ from dse.domains.levels.layout import RowArray
 from dse.domains.levels.nests import nest_keys, nest_of
 from dse.domains.levels.problem import MachineProblem
 from dse.optimum.near import with_near
-from dse.optimum.verification import failures
+from dse.optimum.verification import failed_checks
 from dse.optimum.verification.near import verify_near
 from dse.support.arrays import FloatArray
 from dse.support.errors import InputError
@@ -137,14 +137,14 @@ def test_a_list_is_verified_and_one_that_lacks_nests_is_not(nests: str, share: f
     assert found.within is not None
     listed = found.within.mappings
     assert len(listed) > 5
-    assert failures(verify_near(problem, found)) == []
+    assert failed_checks(verify_near(problem, found)) == []
     for words, mappings in (
         ("missing in the list", (*listed[:1], *listed[2:])),
         ("there twice", (*listed, listed[-1])),
         ("cost what is claimed", (*listed[:-1], replace(listed[-1], cycles=1))),
     ):
         wrong = replace(found, within=replace(found.within, mappings=mappings))
-        (line,) = failures(verify_near(problem, wrong))
+        (line,) = failed_checks(verify_near(problem, wrong))
         assert words in line
 
 

@@ -25,7 +25,7 @@ from dse.models.timeloop import layout_of, prepared, reference
 from dse.models.timeloop.proof.boxes import LevelBoxes
 from dse.models.timeloop.proof.branches import OpenBranches
 from dse.models.timeloop.proof.terms import unit_of_loss
-from dse.proof.proving import prove
+from dse.proof.proving import prove_optimum
 from tests.domains.levels.proof.test_certify_machines import with_waits
 from tests.domains.levels.proof.test_ragged_proofs import FEW, PRODUCTS, bound_of, least_of_all
 from tests.domains.levels.proof.test_ragged_proofs import LAYERS as SMALL
@@ -145,7 +145,10 @@ def test_proven_optima_of_any_tiles_are_the_least_of_all_where_all_else_waits(
             continue
         # Nothing to begin with: the proof has to come upon the best mapping itself.
         boxes = LevelBoxes(problem, may_be_small=False)
-        found, least = prove(problem, boxes, boxes.mapping_of, lambda: None, Clock()), least_of_all(problem)
+        found, least = (
+            prove_optimum(problem, boxes, boxes.mapping_of, lambda: None, Clock()),
+            least_of_all(problem),
+        )
         assert found.status == ("infeasible" if np.isinf(least) else "optimal")
         if found.best:
             assert found.best.loss == pytest.approx(least), (number, layer)
