@@ -305,10 +305,8 @@ class MachineBoxes:
         each = structure.each(structure.relaxed(one.box))
         if not one.single:
             chosen, short = structure.choose(each), 1 - value / self.value if self.best else 0.0
-            if (
-                chosen is None
-                or dearest_parameter(structure, one.box, chosen).energy > short / 2 * chosen.energy
-            ):
+            worth = chosen is not None and dearest_parameter(structure, one.box, chosen).energy
+            if chosen is None or worth > short / 2 * chosen.energy:
                 return None
         return structure.next_weight(bound, each, one.more)
 

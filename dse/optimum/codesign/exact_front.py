@@ -25,7 +25,7 @@ from dse.core.certificate import BOUNDED, INFEASIBLE
 from dse.core.domains import make_problem
 from dse.domains.codesign.space import Box, Point
 from dse.optimum.codesign.branch import Incumbent, MachineBoxes, Open
-from dse.optimum.codesign.lemmas import whole_or_float
+from dse.optimum.codesign.lemmas import int_if_whole
 from dse.optimum.codesign.machine import EQUAL, Chosen, Each
 from dse.optimum.codesign.proving import Cache, OutOfTime
 from dse.optimum.front import certify_front
@@ -225,7 +225,7 @@ class FrontBoxes(MachineBoxes):
         ):
             mappings = tuple(of[kept[at]] for (*_, of), kept, at in zip(each, places, choice, strict=True))
             value = structure.value(energy, steps)
-            entries.append(Incumbent(point, Chosen(value, energy, whole_or_float(steps), mappings)))
+            entries.append(Incumbent(point, Chosen(value, energy, int_if_whole(steps), mappings)))
         self.archive.add(figures, entries)
         self.found(len(self.archive.entries))
         return sums.epsilon

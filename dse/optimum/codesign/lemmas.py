@@ -211,6 +211,6 @@ class Costs:
         self.mappings += [mappings[at] for at in fits]
 
 
-def whole_or_float(number: float) -> float:
+def int_if_whole(number: float) -> float:
     """A number, as an int where it is one: of networks by shares, cycles need not be whole."""
     return int(number) if number == int(number) else number

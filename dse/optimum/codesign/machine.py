@@ -16,16 +16,8 @@ from dse.core.hardware_figures import CAPACITY, ENERGY, RATE
 from dse.core.layer import Layer
 from dse.core.objective import Objective
 from dse.domains.codesign.space import Box, HardwareSpace, Point, Priced
-from dse.optimum.codesign.lemmas import (
-    Corner,
-    Costs,
-    LayerLemmas,
-    Lemma,
-    Line,
-    Shares,
-    lowest_corner,
-    whole_or_float,
-)
+from dse.optimum.codesign import lemmas
+from dse.optimum.codesign.lemmas import Corner, Costs, LayerLemmas, Lemma, Line, Shares, lowest_corner
 from dse.optimum.codesign.proving import Ask, Proven
 from dse.support.arrays import FloatArray
 
@@ -251,7 +243,7 @@ class Structure:
             total += times * energy[at]
             steps += times * cycles[at]
             mappings.append(of[at])
-        return Chosen(self.value(total, steps), total, whole_or_float(steps), tuple(mappings))
+        return Chosen(self.value(total, steps), total, lemmas.int_if_whole(steps), tuple(mappings))
 
     def _weight_at(self, energy: float, cycles: float) -> float:
         """What a cycle is worth in nJ where the network has that energy and those cycles."""

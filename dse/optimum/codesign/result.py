@@ -12,7 +12,7 @@ from dse.core.layer import Layer
 from dse.domains.codesign.space import HardwareSpace, Priced
 from dse.optimum.codesign.branch import Closed, Incumbent, MachineBoxes
 from dse.optimum.codesign.capped import CappedBoxes
-from dse.optimum.codesign.lemmas import whole_or_float
+from dse.optimum.codesign.lemmas import int_if_whole
 from dse.optimum.codesign.machine import EQUAL, Chosen
 from dse.optimum.codesign.workload import Part
 from dse.optimum.front import Front
@@ -147,7 +147,7 @@ def _networks(
             {
                 "network": part.name,
                 "share" if part.is_share else "runs": part.counts,
-                "cycles": whole_or_float(cycles),
+                "cycles": int_if_whole(cycles),
                 **totals(cycles * cycle_seconds, energy * 1e-9),
             }
         )
