@@ -15,7 +15,7 @@ from dse.domains.levels.problem import MachineProblem
 from dse.models.timeloop.check import choices
 from dse.models.timeloop.check.choices import Factors, check_choices, least_losses
 from dse.models.timeloop.proof import whole
-from dse.optimum.verification import failures
+from dse.optimum.verification import failed_checks
 from tests.domains.levels.proof.test_near_machines import every_row, small_problems
 from tests.domains.levels.test_uneven import two_levels
 
@@ -109,7 +109,7 @@ def test_what_is_fixed_is_not_looked_at_and_verify_has_the_check_else() -> None:
     problem = MachineProblem(Layer.gemm(6, 4, 4), two_levels(24), "edp", "timeloop")
     found = dse.certify(problem, cache=False)
     checks = dse.verify(problem, found)
-    assert failures(checks) == []
+    assert failed_checks(checks) == []
     assert choices.NAME in [one.name for one in checks]
     fixed = problem.with_changes(fixed={"DRAM.order": "KPC"})
     assert check_choices(fixed, dse.certify(fixed, cache=False), np.random.default_rng(0)) == ()
