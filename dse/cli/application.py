@@ -45,8 +45,17 @@ def build() -> Any:
         else:
             app.command(name=name, rich_help_panel=job, context_settings=_SETTINGS)(found[name])
     made = typer.main.get_command(app)
+    _join_lines(made)
     add_examples(made)
     return made
+
+
+def _join_lines(command: Any) -> None:
+    """Have the paragraphs of a command's help wrapped by the terminal, not as its docstring is."""
+    paragraphs = (command.help or "").split("\n\n")
+    command.help = "\n\n".join(" ".join(text.split()) for text in paragraphs)
+    for below in getattr(command, "commands", {}).values():
+        _join_lines(below)
 
 
 def _own() -> dict[str, Any]:

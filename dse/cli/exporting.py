@@ -19,7 +19,7 @@ Formats = Annotated[
     list[str] | None,
     typer.Option(
         "--format",
-        help=f"With --out: the best mapping in this format too ({FORMAT_HELP}); repeatable.",
+        help=f"With --out: the best mapping as {FORMAT_HELP}; repeatable.",
         metavar="FORMAT",
         autocompletion=complete_format,
     ),

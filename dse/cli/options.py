@@ -155,7 +155,7 @@ NetworkName = Annotated[
 Objective = Annotated[
     str,
     typer.Option(
-        help="What to minimise: latency, energy, edp ..., or a product such as 'energy * latency^2'.",
+        help="Minimised: latency, energy, edp ..., or a product as 'energy * latency^2'.",
         metavar="OBJECTIVE",
         autocompletion=complete_objective,
     ),
@@ -163,8 +163,7 @@ Objective = Annotated[
 CostModelName = Annotated[
     str | None,
     typer.Option(
-        help="The cost model (dse list cost-models names the default), perhaps with settings, as in "
-        "command:./price.sh; or ./FILE.py:FUNCTION.",
+        help="A cost model (dse list cost-models), command:./price.sh, or ./FILE.py:FUNCTION.",
         metavar="MODEL",
         autocompletion=complete_model,
     ),
@@ -188,8 +187,7 @@ SpaceName = Annotated[
 Hardware = Annotated[
     list[str] | None,
     typer.Option(
-        help="A figure of the hardware to search too, as in l1_size=128,256,512 or noc_bandwidth=8:64:8 "
-        "(from:to:step); of a machine of levels, levels.NAME.size; repeatable.",
+        help="Hardware to search too, as l1_size=128,256 or noc_bandwidth=8:64:8; repeatable.",
         metavar="FIGURE=VALUES",
     ),
 ]
@@ -200,24 +198,21 @@ AreaBudget = Annotated[
 Limit = Annotated[
     list[str] | None,
     typer.Option(
-        help="A share that mappings may use at most, or must use, as in 'l2_use <= 0.8' or 'pe_use >= 0.75'; "
-        "of a machine of levels 'NAME_use <= 0.5'; repeatable.",
+        help="What mappings may or must use, as 'l2_use <= 0.8', 'pe_use >= 0.75'; repeatable.",
         metavar="LIMIT",
     ),
 ]
 Fix = Annotated[
     list[str] | None,
     typer.Option(
-        help="Fix a gene, as in outer.parallel=K, or leave it some values, as in cluster=8,16; repeatable.",
+        help="Fix a gene, as outer.parallel=K, or to some values, as cluster=8,16; repeatable.",
         metavar="GENE=VALUE[,VALUE]",
     ),
 ]
 Nests = Annotated[
     str | None,
     typer.Option(
-        help="On machines of levels: even keeps all tensors of a level at one depth of the loops, uneven "
-        "gives each its own. By default what the machine's file says, else even; certify of a layer looks "
-        "at both.",
+        help="Machines of levels: uneven gives each tensor of a level a depth of its own.",
         metavar="even|uneven",
     ),
 ]
@@ -240,7 +235,7 @@ WithDetail = Annotated[
     bool,
     typer.Option(
         "--detail",
-        help="Where the best mapping's cycles, energy and words go; of machines of levels by tensor as well.",
+        help="Where the best mapping's cycles, energy and words go.",
     ),
 ]
 

@@ -35,7 +35,7 @@ def cost(
         list[str] | None,
         typer.Option(
             "--accelerator",
-            help="A preset or a file; by default what comes with the cost model's kind; repeatable.",
+            help="A preset or a file; repeatable.",
             metavar="ACCELERATOR",
         ),
     ] = None,

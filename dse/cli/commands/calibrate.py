@@ -27,8 +27,7 @@ def command(
     samples: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Folders of `dse search --out`, or files (.csv, .jsonl) with layer, mapping, cycles and, "
-            "where they are known, energy_nj and counters (a table).",
+            help="Folders of `dse search --out`, or files with layer, mapping and cycles.",
             metavar="SAMPLES...",
         ),
     ] = None,
@@ -46,8 +45,7 @@ def command(
     plan: Annotated[
         int | None,
         typer.Option(
-            help="Instead of a fit, print so many mappings of --layer to measure, as a CSV to fill in: those "
-            "that tell the machine's figures apart.",
+            help="Print so many mappings of --layer to measure, as a CSV to fill in.",
             metavar="N",
         ),
     ] = None,

@@ -52,8 +52,7 @@ def command(
     time_limit: Annotated[
         float | None,
         typer.Option(
-            help="Seconds for a layer, or for all of --network; the next call goes on from there. By default "
-            "60 for a layer on machines of levels, or over tiles of any size.",
+            help="Seconds for a layer, or for all of --network; the next call goes on.",
             metavar="S",
         ),
     ] = None,
@@ -61,8 +60,7 @@ def command(
     tiles: Annotated[
         str | None,
         typer.Option(
-            help="Tile sizes: factors (divisors only) or any. By default any, where an optimum over them can "
-            "be proven; factors for a front, and with --format or --chains.",
+            help="Tile sizes: factors (divisors only) or any, where that can be proven.",
             metavar="factors|any",
         ),
     ] = None,
@@ -95,21 +93,20 @@ def command(
         bool,
         typer.Option(
             "--line-buffers",
-            help="With --chains, also let two convolutions in a row keep a window of the rows between them.",
+            help="With --chains: two convolutions in a row may keep a window of rows.",
         ),
     ] = False,
     gap: Annotated[
         float | None,
         typer.Option(
-            help="Of a network's product of totals, such as EDP: how far above the least one is enough, a "
-            f"share. By default {GAP}; 0 proves the least.",
+            help=f"How far above a network's least EDP is enough (by default {GAP}; 0 proves it).",
             metavar="SHARE",
         ),
     ] = None,
     within: Annotated[
         str | None,
         typer.Option(
-            help="Of a layer, also list all mappings whose loss is at most so much above the optimum.",
+            help="Also list all mappings whose loss is at most so much above the optimum.",
             metavar="SHARE|N%",
         ),
     ] = None,

@@ -41,8 +41,7 @@ def command(
     also: Annotated[
         list[str] | None,
         typer.Option(
-            help="Another network on the same machine: how many runs count, or its share of all runs, of "
-            "which the first network has the rest; repeatable.",
+            help="Another network on the same chip, with its runs or its share; repeatable.",
             metavar="NETWORK[=RUNS|SHARE]",
         ),
     ] = None,
@@ -62,9 +61,7 @@ def command(
     workers: Annotated[int, typer.Option(help="Processes that prove.", metavar="N")] = 1,
     searcher: Annotated[
         str | None,
-        searcher_option(
-            "Search instead of proving: machine and mappings together, or with --inner machines alone."
-        ),
+        searcher_option("Search instead of proving: machine and mappings together."),
     ] = None,
     budget: Annotated[
         int | None, typer.Option(help="A searcher's network evaluations, as many of each layer.", metavar="N")

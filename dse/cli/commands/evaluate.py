@@ -47,8 +47,7 @@ def command(
     mapping: Annotated[
         str | None,
         typer.Option(
-            help="A mapping in FILE.json, FILE.m (MAESTRO) or FILE.yaml (Timeloop), or a template: nvdla, "
-            "shidiannao, eyeriss.",
+            help="A mapping in FILE.json, .m (MAESTRO), .yaml (Timeloop), or a template such as nvdla.",
             metavar="FILE|TEMPLATE",
         ),
     ] = None,
@@ -63,7 +62,7 @@ def command(
     cases: Annotated[
         str | None,
         typer.Option(
-            help="Price a file of JSON lines instead, each with layer, mapping and hardware; - is stdin.",
+            help="JSON lines to price, each with layer, mapping and hardware; - is stdin.",
             metavar="FILE",
         ),
     ] = None,

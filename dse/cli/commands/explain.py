@@ -50,7 +50,7 @@ def command(
         bool,
         typer.Option(
             "--what-if",
-            help="Say what limits the layer: its proven optimum again with twice of each resource.",
+            help="What limits the layer: its optimum again with twice of each resource.",
         ),
     ] = False,
     objective: Annotated[
@@ -66,8 +66,7 @@ def command(
     tiles: Annotated[
         str | None,
         typer.Option(
-            help="Tile sizes: factors (divisors only) or any. By default factors; with --what-if any, where "
-            "an optimum over them can be proven.",
+            help="Tile sizes: factors (divisors only) or any; with --what-if any is the default.",
             metavar="factors|any",
         ),
     ] = None,

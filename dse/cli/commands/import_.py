@@ -27,8 +27,7 @@ def command(
     model: Annotated[
         str,
         typer.Argument(
-            help="FILE.onnx, FILE.yaml of Timeloop or ZigZag, or MODULE:FACTORY, a function without "
-            "arguments that returns a torch module.",
+            help="FILE.onnx, FILE.yaml, or MODULE:FUNCTION that returns a torch module.",
             metavar="MODEL",
         ),
     ],
@@ -37,8 +36,7 @@ def command(
         list[str] | None,
         typer.Option(
             "--input",
-            help="The shape of an input, as in 1x3x224x224, x=1x3x224x224 or ids=1x128:int64; repeatable. "
-            "Of a torch module each, of an ONNX file those that it leaves open.",
+            help="An input's shape, as 1x3x224x224 or ids=1x128:int64; repeatable.",
             metavar="SHAPE",
         ),
     ] = None,

@@ -28,8 +28,7 @@ def command(
     name: Annotated[
         str,
         typer.Argument(
-            help="One of them, to see all that is known of it: its settings, its figures. Of layers: whose, "
-            "as in vgg16, FILE.toml or FILE.onnx.",
+            help="One of them, to see all that is known of it; of layers, their network.",
             metavar="[NAME]",
             autocompletion=complete_network,
         ),

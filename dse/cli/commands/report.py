@@ -25,7 +25,7 @@ def command(
     reprice: Annotated[
         list[str] | None,
         typer.Option(
-            help="Price the winners by this cost model too, beside those that the campaign names.",
+            help="Price the winners by this cost model too; repeatable.",
             metavar="MODEL",
             autocompletion=complete_model,
         ),

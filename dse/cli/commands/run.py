@@ -31,7 +31,7 @@ def command(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="The folder for its results; by default one of its name beside campaigns/, or in results/.",
+            help="The folder for its results; by default results/NAME.",
             metavar="DIR",
         ),
     ] = None,

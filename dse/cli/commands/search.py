@@ -62,8 +62,7 @@ def command(
     start: Annotated[
         str | None,
         typer.Option(
-            help="What the first samples are: templates (the known dataflows), random points, or mappings in "
-            "FILE.json; by default what the searcher begins with.",
+            help="First samples: templates (known dataflows), random, or mappings in FILE.json.",
             metavar="templates|random|FILE",
         ),
     ] = None,
@@ -80,7 +79,7 @@ def command(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="A folder for the samples and the best mappings; a search stopped in it goes on.",
+            help="A folder for samples and best mappings; a search stopped in it goes on.",
             metavar="DIR",
         ),
     ] = None,
