@@ -16,7 +16,7 @@ import numpy as np
 from scipy.stats import t, ttest_ind
 
 from dse.support.arrays import FloatArray
-from learners.profiling import ratio
+from learners.profiling import ratio_of_means
 
 Verdict = Literal["borne out", "not borne out", "inconclusive", "not tested"]
 """`not tested`: what was run is not the setting of the claim, whatever came out there."""
@@ -75,7 +75,7 @@ def apart(ours: FloatArray, theirs: FloatArray) -> Estimate:
 
 def ratio_of_sums(ours: FloatArray, theirs: FloatArray) -> Estimate:
     """The sum of `ours` over that of `theirs`, paired, with the interval of the delta method."""
-    return Estimate(*ratio(ours, theirs), len(ours))
+    return Estimate(*ratio_of_means(ours, theirs), len(ours))
 
 
 class Ends(Protocol):

@@ -242,7 +242,7 @@ def refine(arm: str, density: float, seed: int) -> Iterator[dict[str, Any]]:
     from dse.search.evaluator import BudgetExhausted, Evaluator
     from dse.search.record import Record
     from experiments.tuning.tune import development_problems
-    from learners.training import play
+    from learners.training import learn_for_steps
     from searchers.common.play import Game
 
     campaign = development_problems()
@@ -256,7 +256,7 @@ def refine(arm: str, density: float, seed: int) -> Iterator[dict[str, Any]]:
         team, updates = Team.of(env), REFINE_SAMPLES // REFINE["train_freq"]
         learner = algorithm(arm, density, team, updates, REFINE).begin(team, rng)
         with suppress(BudgetExhausted):
-            play(learner, env, 2 * REFINE_SAMPLES, rng)
+            learn_for_steps(learner, env, 2 * REFINE_SAMPLES, rng)
         best = float(record.evaluations().loss.min())
         yield {
             "problem": listed.label,

@@ -67,7 +67,7 @@ def text() -> tuple[IntArray, IntArray]:
 def run(seeds: int) -> None:
     """Do the runs that are missing, and write each as it is done."""
     from learners.gpt import Shape
-    from learners.mst import Pretraining, pretrain
+    from learners.mst import Pretraining, pretrain_model
 
     learned, apart = text()
     rows = read()
@@ -78,7 +78,7 @@ def run(seeds: int) -> None:
                 continue
             made = replace(Pretraining(steps=STEPS), **{**BEGUN, **settings})
             with torch_apart():
-                curve = pretrain(made, Shape(len(CHARACTERS)), learned, apart, seed)
+                curve = pretrain_model(made, Shape(len(CHARACTERS)), learned, apart, seed)
             rows += [{"arm": arm, "seed": seed, **_rounded(asdict(point))} for point in curve]
             write_rows(PATH, HEAD, rows)
             print(*rows[-1].values(), flush=True)

@@ -36,7 +36,7 @@ Rows = list[dict[str, Any]]
 def run(width: int, arm: str, rate: float, seed: int) -> None:
     """Train once, unless that is done, and add the curve to the file."""
     from learners.gpt import Shape
-    from learners.mst import Pretraining, pretrain
+    from learners.mst import Pretraining, pretrain_model
     from searchers.common.torch_apart import torch_apart
 
     key = {"width": str(width), "arm": arm, "learning_rate": str(rate), "seed": str(seed)}
@@ -47,7 +47,7 @@ def run(width: int, arm: str, rate: float, seed: int) -> None:
     made = replace(Pretraining(steps=steps, batch=BATCH, learning_rate=rate), **{**BEGUN, **ARMS[arm]})
     learned, apart = text()
     with torch_apart():
-        points = pretrain(made, Shape(len(CHARACTERS), width=width), learned, apart, seed, points=30)
+        points = pretrain_model(made, Shape(len(CHARACTERS), width=width), learned, apart, seed, points=30)
     lines = [{name: f"{value:.5g}" for name, value in asdict(point).items()} for point in points]
     rows += [{**key, **line} for line in lines]
     with PATH.open("w", encoding="utf-8", newline="") as file:

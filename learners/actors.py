@@ -5,7 +5,7 @@ quantiser, `quantise(named(learner.actors), bits)` of learners.quantised; actors
 many steps, and execute it in few bits. What is sent and what is executed may be of different precisions. An
 actor's steps come folded to the learner, whose `take` learns from them.
 
-`lockstep` runs them in turns, to the same numbers each time; experiments.actorq runs them at once.
+`play_in_lockstep` runs them in turns, to the same numbers each time; experiments.actorq runs them at once.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from torch import Tensor
 from learners.arrays import IntArray, SingleArray
 from learners.folding import Folding
 from learners.networks import Networks
-from learners.quantised import FULL, QuantisedWeights, quantise
-from learners.quantised_networks import Executed, named
+from learners.quantised import FULL, QuantisedWeights, quantise_weights
+from learners.quantised_networks import Executed, named_weights
 from learners.replay import Transitions
 from learners.team import Team
 
@@ -59,7 +59,7 @@ class Actors:
 
     def load(self, weights: QuantisedWeights, activation: str = "relu") -> None:
         """Act by these weights from now on."""
-        self._policy = executable(weights, activation, self._bits)
+        self._policy = executable_policy(weights, activation, self._bits)
 
     def act(self, observations: SingleArray) -> SingleArray:
         """Actions (actors, width) to try on observations (actors, observed)."""
@@ -77,20 +77,20 @@ class Actors:
         return self._foldings[actor].add(step)
 
 
-def spreads(most: float, actors: int) -> SingleArray:
-    """Of so many actors: from `most` evenly down to 0, so that the last does what the policy says."""
+def exploration_spreads(most: float, actors: int) -> SingleArray:
+    """How much each explores, (actors,): from `most` evenly to 0, so that the last follows the policy."""
     return np.linspace(most, 0, actors, dtype=np.float32)
 
 
-def executable(weights: QuantisedWeights, activation: str, bits: int) -> Executed:
+def executable_policy(weights: QuantisedWeights, activation: str, bits: int) -> Executed:
     """A policy from weights that were sent, as layers that compute in so many bits."""
     if bits != weights.bits:
         plain = weights.dequantise()
-        weights = QuantisedWeights(plain, FULL) if bits == FULL else quantise(plain, bits)
+        weights = QuantisedWeights(plain, FULL) if bits == FULL else quantise_weights(plain, bits)
     return Executed(weights, activation)
 
 
-def lockstep(
+def play_in_lockstep(
     learner: Taking,
     actors: Actors,
     team: Team,
@@ -109,7 +109,7 @@ def lockstep(
     steps, enough = 0, False
     while not enough:
         if steps % pull_every == 0:
-            actors.load(quantise(named(learner.actors), bits), learner.actors.activation)
+            actors.load(quantise_weights(named_weights(learner.actors), bits), learner.actors.activation)
         chosen = actors.act(observations)
         seen, rewards, ended, _, infos = env.step(as_actions(team, chosen))
         steps += 1

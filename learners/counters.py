@@ -20,7 +20,7 @@ class CountsMissing(Exception):
 
 
 @contextmanager
-def counted() -> Iterator[dict[str, int]]:
+def count_events() -> Iterator[dict[str, int]]:
     """Count the EVENTS of this process during the block: they are in the mapping when it has ended.
 
     CountsMissing is raised before the block where there is no perf, or after it where it read nothing.
@@ -50,10 +50,10 @@ def counted() -> Iterator[dict[str, int]]:
             except subprocess.TimeoutExpired:
                 perf.kill()
                 said = ""
-    found.update(read(said))
+    found.update(parse_counts(said))
 
 
-def read(said: str) -> dict[str, int]:
+def parse_counts(said: str) -> dict[str, int]:
     """The counts in what `perf stat -x,` says, by event. CountsMissing where one of EVENTS is not there."""
     found = {}
     for line in said.splitlines():

@@ -25,7 +25,7 @@ from learners.errors import InputError, whole_number
 from learners.folding import FoldedLearner, FoldedSettings, refuse_other_units
 from learners.heads import Levels
 from learners.networks import ClippedAdam, Networks
-from learners.phases import ACTIONS, P_LOSS, Q_LOSS, SAMPLING, TARGET_Q, Phases, unmeasured
+from learners.phases import ACTIONS, P_LOSS, Q_LOSS, SAMPLING, TARGET_Q, Phases, measure_nothing
 from learners.policy import Policy
 from learners.replay import Transitions
 from learners.team import Team
@@ -66,7 +66,7 @@ class D4PG(FoldedSettings):
         if not -np.inf < self.v_min < self.v_max < np.inf:
             raise InputError(f"v_min must be below v_max, got {self.v_min} and {self.v_max}")
 
-    def begin(self, team: Team, rng: np.random.Generator, phases: Phases = unmeasured) -> D4PGLearner:
+    def begin(self, team: Team, rng: np.random.Generator, phases: Phases = measure_nothing) -> D4PGLearner:
         """A team that has not learned yet."""
         if team.discrete:
             raise InputError("d4pg needs actions that are numbers, got choices")
@@ -109,7 +109,7 @@ class D4PGLearner(FoldedLearner):
         with self._phases(TARGET_Q), torch.no_grad():
             next_actions = torch.tanh(self._target_actors(following))
             chances = self._target_critics(torch.cat((following, next_actions), -1)).softmax(-1)
-            targets = projected(chances, rewards, 1 - ended, self._returns)
+            targets = project_distribution(chances, rewards, 1 - ended, self._returns)
         with self._phases(Q_LOSS):
             logs = self.critics(torch.cat((observations, actions), -1)).log_softmax(-1)
             self._critic_optimiser.step(-(targets * logs).sum(-1).mean(1).sum())
@@ -125,7 +125,7 @@ class D4PGLearner(FoldedLearner):
         return Policy("d4pg", self._team, Levels(self._team.width), self.actors.copy())
 
 
-def projected(chances: Tensor, rewards: Tensor, counts: Tensor, returns: Tensor) -> Tensor:
+def project_distribution(chances: Tensor, rewards: Tensor, counts: Tensor, returns: Tensor) -> Tensor:
     """The distribution of r + c Z over the atoms: chances (..., atoms) of Z, rewards and counts (...)."""
     lowest, spacing, last = returns[0], returns[1] - returns[0], len(returns) - 1
     moved = (rewards[..., None] + counts[..., None] * returns - lowest) / spacing

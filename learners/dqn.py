@@ -20,7 +20,7 @@ from learners.errors import InputError
 from learners.folding import FoldedLearner, FoldedSettings
 from learners.heads import Choices
 from learners.networks import ClippedAdam, Networks
-from learners.phases import ACTIONS, Q_LOSS, SAMPLING, TARGET_Q, Phases, unmeasured
+from learners.phases import ACTIONS, Q_LOSS, SAMPLING, TARGET_Q, Phases, measure_nothing
 from learners.policy import Policy
 from learners.replay import Transitions
 from learners.team import Team
@@ -30,7 +30,7 @@ from learners.team import Team
 class DQN(FoldedSettings):
     """The algorithm with its settings; `exploration_noise` is the chance of a random action."""
 
-    def begin(self, team: Team, rng: np.random.Generator, phases: Phases = unmeasured) -> DQNLearner:
+    def begin(self, team: Team, rng: np.random.Generator, phases: Phases = measure_nothing) -> DQNLearner:
         """An agent that has not learned yet."""
         if not team.discrete or team.real.shape[:2] != (1, 1):
             raise InputError("dqn is for one agent with one choice a step")

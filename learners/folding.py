@@ -43,17 +43,20 @@ class Folding:
         if step.ended.all():
             return done + self._all()
         if len(self._held) == self._steps:
-            done.append(folded(self._held, self._discount))
+            done.append(fold_steps(self._held, self._discount))
             del self._held[0]
         return done
 
     def _all(self) -> list[Transitions]:
         steps, self._held = self._held, []
-        return [folded(steps[first:], self._discount) for first in range(len(steps))]
+        return [fold_steps(steps[first:], self._discount) for first in range(len(steps))]
 
 
-def folded(steps: Sequence[Transitions], discount: float) -> Transitions:
-    """Steps in a row as one."""
+def fold_steps(steps: Sequence[Transitions], discount: float) -> Transitions:
+    """One step from the first's observations to the last's: rewards add up, each discounted by those before.
+
+    Its `ended` is 1 where the episode ended, else 1 - discount ** steps: what follows counts by the rest.
+    """
     first, last = steps[0], steps[-1]
     counts = np.ones_like(first.rewards)
     rewards = np.zeros_like(first.rewards)

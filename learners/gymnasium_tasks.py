@@ -17,12 +17,12 @@ import torch
 
 from learners.aliases import current_settings
 from learners.arrays import FloatArray
-from learners.errors import InputError, unknown
+from learners.errors import InputError, unknown_name
 from learners.policy import Policy
-from learners.qat import Rounding, aware, current
+from learners.qat import Rounding, current_rounding, learn_with_rounding
 from learners.sb3 import AGENTS
 from learners.team import OneAgent, Team
-from learners.training import begin_episode, play, play_step
+from learners.training import begin_episode, learn_for_steps, play_step
 
 OURS = ("d4pg",)
 ALGORITHMS = tuple(sorted((*AGENTS, *OURS)))
@@ -40,7 +40,7 @@ def gymnasium_task(name: str) -> OneAgent:
         raise InputError(f"Gymnasium task {name!r} cannot be made: {said}") from None
 
 
-def train(
+def train_policy(
     algorithm: str,
     task: str,
     steps: int,
@@ -48,23 +48,23 @@ def train(
     settings: Mapping[str, Any],
     rounding: Rounding | None = None,
 ) -> Policy:
-    """What the algorithm has learned after so many steps, with torch on one thread.
+    """The policy that the algorithm has after so many steps, with torch on one thread.
 
     Where learning is to be aware of a `rounding`, it rounds after half of the steps.
     """
     if algorithm not in ALGORITHMS:
-        raise unknown("algorithm", algorithm, ALGORITHMS)
+        raise unknown_name("algorithm", algorithm, ALGORITHMS)
     torch.set_num_threads(1)
     teach = _ours if algorithm in OURS else _theirs
     if rounding is None:
         return teach(algorithm, task, steps, seed, settings)
     rounding.on = False
-    with aware(rounding):
+    with learn_with_rounding(rounding):
         return teach(algorithm, task, steps, seed, settings)
 
 
-def returns(policy: Policy, task: str, episodes: int, seed: int) -> FloatArray:
-    """What a policy earns, without noise, in so many episodes, all played at once: (episodes,)."""
+def episode_returns(policy: Policy, task: str, episodes: int, seed: int) -> FloatArray:
+    """Returns (episodes,) of a policy that acts without noise, in episodes that are all played at once."""
     team, rng, earned = policy.team, np.random.default_rng([seed, 23]), np.zeros(episodes)
     envs = [gymnasium_task(task) for _ in range(episodes)]
     team.refuse_other(Team.of(envs[0]))
@@ -83,12 +83,12 @@ def returns(policy: Policy, task: str, episodes: int, seed: int) -> FloatArray:
 def _ours(algorithm: str, task: str, steps: int, seed: int, settings: Mapping[str, Any]) -> Policy:
     from learners.registry import make_learner
 
-    env, rng, rounding = gymnasium_task(task), np.random.default_rng(seed), current()
+    env, rng, rounding = gymnasium_task(task), np.random.default_rng(seed), current_rounding()
     learner = make_learner(algorithm, settings).begin(Team.of(env), rng)
     if rounding is not None:
-        play(learner, env, steps // 2, rng)
+        learn_for_steps(learner, env, steps // 2, rng)
         rounding.on = True
-    play(learner, env, steps if rounding is None else steps - steps // 2, rng)
+    learn_for_steps(learner, env, steps if rounding is None else steps - steps // 2, rng)
     return learner.policy()
 
 
@@ -96,10 +96,10 @@ def _theirs(algorithm: str, task: str, steps: int, seed: int, settings: Mapping[
     from stable_baselines3.common.env_util import make_vec_env
     from stable_baselines3.common.vec_env import VecNormalize
 
-    from learners.sb3 import begin, noise, policy_of
+    from learners.sb3 import exploration_noise, new_agent, policy_of
 
     given = current_settings(settings, ALIASES, f"algorithm {algorithm!r}")
-    rounding, team = current(), Team.of(gymnasium_task(task))
+    rounding, team = current_rounding(), Team.of(gymnasium_task(task))
     env = make_vec_env(task, n_envs=given.pop("n_envs", 1), seed=seed)
     if given.pop("scaled_rewards", False):
         env = VecNormalize(env, norm_obs=False, gamma=given.get("gamma", 0.99))
@@ -109,8 +109,8 @@ def _theirs(algorithm: str, task: str, steps: int, seed: int, settings: Mapping[
         given["policy_kwargs"]["net_arch"] = list(given.pop("net_arch"))
     if "action_noise" in given:
         deviations = np.full(env.action_space.shape or (1,), given["action_noise"])
-        given["action_noise"] = noise(deviations, given.pop("correlated", False))
-    agent = begin(algorithm, env, seed, given)
+        given["action_noise"] = exploration_noise(deviations, given.pop("correlated", False))
+    agent = new_agent(algorithm, env, seed, given)
 
     def after_a_step(*_: Any) -> bool:
         if rounding is not None and agent.num_timesteps >= steps // 2:

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from learners.heads import Choices, Head, Levels
 from learners.offpolicy import Batch, OffPolicyLearner, Part, by_batch
-from learners.phases import Phases, unmeasured
+from learners.phases import Phases, measure_nothing
 from learners.settings import OffPolicy
 from learners.team import Team
 
@@ -27,7 +27,7 @@ _OUTPUT_WEIGHT = 1e-3
 class MADDPG(OffPolicy):
     """The algorithm with its settings."""
 
-    def begin(self, team: Team, rng: np.random.Generator, phases: Phases = unmeasured) -> MADDPGLearner:
+    def begin(self, team: Team, rng: np.random.Generator, phases: Phases = measure_nothing) -> MADDPGLearner:
         """A team that has not learned yet."""
         return MADDPGLearner(self, team, rng, phases)
 

@@ -21,7 +21,7 @@ from torch import Tensor
 from learners.errors import InputError
 from learners.heads import Choices, Head, SquashedNormals
 from learners.offpolicy import Batch, OffPolicyLearner, Part, by_batch
-from learners.phases import Phases, unmeasured
+from learners.phases import Phases, measure_nothing
 from learners.settings import OffPolicy
 from learners.team import Team
 
@@ -40,7 +40,7 @@ class MASAC(OffPolicy):
         if not 0 <= self.ent_coef < np.inf:
             raise InputError(f"ent_coef must be a finite number of at least 0, got {self.ent_coef}")
 
-    def begin(self, team: Team, rng: np.random.Generator, phases: Phases = unmeasured) -> MASACLearner:
+    def begin(self, team: Team, rng: np.random.Generator, phases: Phases = measure_nothing) -> MASACLearner:
         """A team that has not learned yet."""
         return MASACLearner(self, team, rng, phases)
 

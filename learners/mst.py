@@ -78,7 +78,7 @@ class Point:
     density: float
 
 
-def pretrain(
+def pretrain_model(
     settings: Pretraining, shape: Shape, text: IntArray, apart: IntArray, seed: int, points: int = 20
 ) -> list[Point]:
     """Train a model on a text, (characters,), and say how it goes, about `points` times and in the end.

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from learners.arrays import SingleArray
-from learners.qat import Rounding, current
+from learners.qat import Rounding, current_rounding
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": torch.relu, "tanh": torch.tanh}
 """What may stand between two layers, by name."""
@@ -41,7 +41,7 @@ class Networks:
             for shape in ((agents, inputs, outputs), (agents, 1, outputs)):
                 uniform = rng.random(shape, dtype=np.float32)
                 weights.append(torch.from_numpy((2 * uniform - 1) / np.float32(np.sqrt(inputs))))
-        return Networks(weights, rounding=current())
+        return Networks(weights, rounding=current_rounding())
 
     def __call__(self, rows: Tensor) -> Tensor:
         """What the networks make of their rows: (agents, n, outputs)."""

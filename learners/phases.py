@@ -21,7 +21,7 @@ ACTIONS, UPDATE, SAMPLING, TARGET_Q, Q_LOSS, P_LOSS = (
 _NOTHING: AbstractContextManager[None] = nullcontext()
 
 
-def unmeasured(_: str) -> AbstractContextManager[None]:
+def measure_nothing(_: str) -> AbstractContextManager[None]:
     """The hook that does nothing."""
     return _NOTHING
 

@@ -7,10 +7,10 @@ import os
 from pathlib import Path
 from typing import Any, NoReturn
 
-from learners.errors import InputError, shown
+from learners.errors import InputError, short_repr
 
 
-def typed(value: object, kind: Any, what: str) -> Any:
+def value_as_type(value: object, kind: Any, what: str) -> Any:
     """`value` as a type, strictly, or an InputError; lists become tuples, which TOML and JSON do not have."""
     from pydantic import ConfigDict, TypeAdapter, ValidationError
 
@@ -23,9 +23,11 @@ def typed(value: object, kind: Any, what: str) -> Any:
         place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"])
         where = f"{what}: {place.removeprefix('.')}" if place else what
         said = first["msg"].removeprefix("Input ")
-        raise InputError(f"{where} {said}, got {shown(first['input'])}") from None
+        raise InputError(f"{where} {said}, got {short_repr(first['input'])}") from None
     except (TypeError, ValueError):
-        raise InputError(f"{what} should be plain data with finite numbers, got {shown(value)}") from None
+        raise InputError(
+            f"{what} should be plain data with finite numbers, got {short_repr(value)}"
+        ) from None
 
 
 def read_table(content: bytes, where: str) -> dict[str, Any]:
@@ -35,7 +37,7 @@ def read_table(content: bytes, where: str) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise InputError(f"{where}: not JSON: {' '.join(str(error).split())}") from None
     if not isinstance(found, dict):
-        raise InputError(f"{where} must be a table of names and values, got {shown(found)}")
+        raise InputError(f"{where} must be a table of names and values, got {short_repr(found)}")
     return found
 
 
@@ -61,7 +63,7 @@ def write_whole(path: Path, content: bytes) -> None:
         part.unlink(missing_ok=True)
 
 
-def safetensors() -> Any:
+def import_safetensors() -> Any:
     """The library for weights. InputError that says what to install where it is not there."""
     try:
         import safetensors.numpy as library

@@ -19,11 +19,11 @@ import torch
 from pydantic import Field
 
 from learners.arrays import SingleArray
-from learners.errors import InputError, shown, unknown
+from learners.errors import InputError, short_repr, unknown_name
 from learners.heads import Choices, Head, Levels, Normals, SquashedNormals
 from learners.networks import ACTIVATIONS, Networks
-from learners.phases import Phases, unmeasured
-from learners.plain_data import read_bounded, read_table, safetensors, typed, write_whole
+from learners.phases import Phases, measure_nothing
+from learners.plain_data import import_safetensors, read_bounded, read_table, value_as_type, write_whole
 from learners.quantised import Precision, QuantisedWeights
 from learners.quantised_networks import QuantisedNetworks, quantised_networks
 from learners.replay import Transitions
@@ -93,7 +93,7 @@ class Frozen:
 
     policy: Policy
 
-    def begin(self, team: Team, rng: np.random.Generator, phases: Phases = unmeasured) -> FrozenLearner:
+    def begin(self, team: Team, rng: np.random.Generator, phases: Phases = measure_nothing) -> FrozenLearner:
         """The policy in an environment. InputError where its agents are not those that the policy is for."""
         self.policy.team.refuse_other(team)
         return FrozenLearner(self.policy, rng)
@@ -131,7 +131,7 @@ def save_policy(policy: Policy, folder: Path, about: dict[str, Any] | None = Non
 
     OSError where it cannot be written.
     """
-    save = safetensors().save
+    save = import_safetensors().save
     weights = stored_weights(policy.actors)
     team = policy.team
     description = {
@@ -158,7 +158,7 @@ def save_policy(policy: Policy, folder: Path, about: dict[str, Any] | None = Non
 
 def load_policy(folder: Path) -> SavedPolicy:
     """The policy that a folder holds. InputError, in one line, if it holds none."""
-    load = safetensors().load
+    load = import_safetensors().load
     where = f"policy {str(folder)!r}"
     try:
         description = read_bounded(folder / DESCRIPTION, where, _MAX_TEXT)
@@ -166,8 +166,8 @@ def load_policy(folder: Path) -> SavedPolicy:
         place = f"{where}: {DESCRIPTION}"
         described = read_table(description, place)
         if described.get("format") != FORMAT:
-            raise InputError(f"{place}: format must be {FORMAT!r}, got {shown(described.get('format'))}")
-        typed(described, _Description, place)
+            raise InputError(f"{place}: format must be {FORMAT!r}, got {short_repr(described.get('format'))}")
+        value_as_type(described, _Description, place)
         weights = load(content)
         shapes = {name: list(weight.shape) for name, weight in weights.items()}
         if shapes != described["weights"]:
@@ -208,7 +208,7 @@ def _team(described: Mapping[str, Any]) -> Team:
 
 def _head(name: str, team: Team, where: str) -> Head:
     if name not in HEADS:
-        raise unknown("head", name, HEADS, where)
+        raise unknown_name("head", name, HEADS, where)
     if (name == "choices") != team.discrete:
         raise ValueError(f"head {name!r} does not make such actions")
     made: Head = HEADS[name](team.real if name == "choices" else team.width)
@@ -218,7 +218,7 @@ def _head(name: str, team: Team, where: str) -> Head:
 def _actors(weights: dict[str, Any], described: Mapping[str, Any], where: str) -> Networks:
     activation = described["activation"]
     if activation not in ACTIVATIONS:
-        raise unknown("activation", activation, ACTIVATIONS, where)
+        raise unknown_name("activation", activation, ACTIVATIONS, where)
     if "precision" in described:
         few, precision = QuantisedWeights.of_arrays(weights), Precision(**described["precision"])
         made = QuantisedNetworks(few, activation, precision)

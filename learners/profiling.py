@@ -17,7 +17,7 @@ from pettingzoo import ParallelEnv
 from scipy.stats import t
 
 from learners.arrays import FloatArray
-from learners.counters import CountsMissing, counted
+from learners.counters import CountsMissing, count_events
 from learners.phases import ACTIONS, P_LOSS, Q_LOSS, SAMPLING, TARGET_Q, UPDATE, Stopwatch
 from learners.replay import Replay, Transitions
 from learners.team import Team
@@ -70,7 +70,7 @@ class _Remembering(Protocol):
     def replay(self) -> Replay: ...
 
 
-def profile(
+def profile_arms(
     arms: Mapping[str, Algorithm],
     task: Callable[[int], ParallelEnv],
     agents: int,
@@ -159,9 +159,9 @@ class _Run:
     def misses(self, updates: int) -> dict[str, float] | str:
         """Misses an update, by event, or why they cannot be counted."""
         try:
-            with counted() as found:
+            with count_events() as found:
                 pass
-            with counted() as found:
+            with count_events() as found:
                 for _ in range(updates):
                     self.update()
         except CountsMissing as why:
@@ -177,7 +177,7 @@ class _Run:
         return step
 
 
-def ratio(ours: FloatArray, theirs: FloatArray) -> tuple[float, float, float]:
+def ratio_of_means(ours: FloatArray, theirs: FloatArray) -> tuple[float, float, float]:
     """The mean of `ours` over that of `theirs`, (updates,) each and paired, with its 95 % interval.
 
     The interval is Student's, of the residuals of a common ratio (the delta method): updates are few, and a

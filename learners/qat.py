@@ -5,8 +5,8 @@ Leonard and Courville, arXiv:1308.3432): gradients pass a rounding as if it were
 present numbers, and for activations of each row. It begins after a delay, which whoever counts steps ends:
 
     rounding = Rounding(Precision(weights=4, activations=4), on=False)
-    with aware(rounding):
-        learner = MADDPG().begin(team, rng)   # or learners.sb3.begin, or a search
+    with learn_with_rounding(rounding):
+        learner = MADDPG().begin(team, rng)   # or learners.sb3.new_agent, or a search
     ...; rounding.on = True; ...
 
 All networks of learners that begin within are of it: actors, critics and their targets.
@@ -22,7 +22,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from learners.quantised import FULL, Precision, rounded, rounded_activations
+from learners.quantised import FULL, Precision, rounded_activations, rounded_values
 
 
 class Rounding:
@@ -37,7 +37,7 @@ class Rounding:
         if not self.on or bits == FULL:
             return matrix
         shared = (inputs,) if self.precision.per_channel else (-2, -1)
-        return _straight_through(matrix, rounded(matrix.detach(), bits, shared))
+        return _straight_through(matrix, rounded_values(matrix.detach(), bits, shared))
 
     def activations(self, rows: Tensor) -> Tensor:
         """Activations (..., n), each row with a range of its own."""
@@ -51,8 +51,8 @@ _current: ContextVar[Rounding | None] = ContextVar("rounding", default=None)
 
 
 @contextmanager
-def aware(rounding: Rounding) -> Iterator[None]:
-    """Have what begins to learn within round."""
+def learn_with_rounding(rounding: Rounding) -> Iterator[None]:
+    """Within, networks of learners that begin get this `rounding`. What was in use comes back at the end."""
     token = _current.set(rounding)
     try:
         yield
@@ -60,7 +60,7 @@ def aware(rounding: Rounding) -> Iterator[None]:
         _current.reset(token)
 
 
-def current() -> Rounding | None:
+def current_rounding() -> Rounding | None:
     """The rounding that what begins to learn here is to have, if any."""
     return _current.get()
 
@@ -70,7 +70,7 @@ def round_layers(module: nn.Module) -> None:
 
     If that is asked for.
     """
-    rounding = current()
+    rounding = current_rounding()
     if rounding is None:
         return
     for parent in list(module.modules()):

@@ -29,10 +29,10 @@ import torch
 from torch import Tensor
 
 from learners.arrays import IntArray, SingleArray
-from learners.errors import InputError, positive_number, unknown, whole_number
+from learners.errors import InputError, positive_number, unknown_name, whole_number
 from learners.heads import Choices
 from learners.networks import Networks
-from learners.phases import ACTIONS, UPDATE, Phases, unmeasured
+from learners.phases import ACTIONS, UPDATE, Phases, measure_nothing
 from learners.policy import Policy
 from learners.replay import Transitions
 from learners.segments import Segments
@@ -99,7 +99,7 @@ class QMIX:
     def __post_init__(self) -> None:
         for name, known in (("mixing", Mixing), ("returns", Returns)):
             if getattr(self, name) not in get_args(known):
-                raise unknown(name, getattr(self, name), get_args(known))
+                raise unknown_name(name, getattr(self, name), get_args(known))
         for name in (
             "embedding",
             "batch_size",
@@ -117,7 +117,7 @@ class QMIX:
             if not 0 <= getattr(self, name) <= 1:
                 raise InputError(f"{name} must be between 0 and 1, got {getattr(self, name)}")
 
-    def begin(self, team: Team, rng: np.random.Generator, phases: Phases = unmeasured) -> QMIXLearner:
+    def begin(self, team: Team, rng: np.random.Generator, phases: Phases = measure_nothing) -> QMIXLearner:
         """A team that has not learned yet."""
         return QMIXLearner(self, team, rng, phases)
 
@@ -275,7 +275,7 @@ class QMIXLearner:
         later = self._mixed(self._target_mixer, best, flat).view(there.shape)
         rewards = torch.from_numpy(steps.rewards).mean(dim=2)
         going_on = settings.gamma * (1 - torch.from_numpy(steps.ended).amin(dim=2))
-        return returns(rewards, going_on, later, torch.from_numpy(there), settings.decay)[:, 0]
+        return lambda_returns(rewards, going_on, later, torch.from_numpy(there), settings.decay)[:, 0]
 
     def _best(self, values: Tensor) -> Tensor:
         """The value of the best choice of each part, or Soft Mellowmax of all that there are."""
@@ -312,7 +312,7 @@ class QMIXLearner:
             self.flops += rows * self.mixer.training_flops() + followed * self.mixer.flops
 
 
-def returns(rewards: Tensor, going_on: Tensor, later: Tensor, held: Tensor, decay: float) -> Tensor:
+def lambda_returns(rewards: Tensor, going_on: Tensor, later: Tensor, held: Tensor, decay: float) -> Tensor:
     """TD(lambda) from each step of runs (n, steps) to the last that is `held`; over one step with decay 0.
 
     `later` are values after each step, and count by `going_on`.

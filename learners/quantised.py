@@ -24,7 +24,7 @@ import torch
 from torch import Tensor
 
 from learners.errors import InputError
-from learners.plain_data import safetensors
+from learners.plain_data import import_safetensors
 
 FULL, HALF = 32, 16
 """Bits of single precision, and of half precision: floating point, not whole numbers."""
@@ -66,7 +66,7 @@ class Integers:
     @staticmethod
     def of(values: Tensor, bits: int, shared: tuple[int, ...]) -> Integers:
         """The values, with one delta for all that differ in the dimensions `shared` alone."""
-        delta, lowest = scale(values, bits, shared)
+        delta, lowest = scale_and_lowest(values, bits, shared)
         whole = torch.round(values / delta) - lowest
         stored = whole.clamp_(0, 2**bits - 1).to(torch.uint8)
         return Integers(stored, lowest.to(torch.int16), delta, bits)
@@ -76,8 +76,11 @@ class Integers:
         return (self.stored.float() + self.lowest) * self.delta
 
 
-def scale(values: Tensor, bits: int, shared: tuple[int, ...]) -> tuple[Tensor, Tensor]:
-    """`delta`, and the lowest whole number, of the values that differ in the dimensions `shared` alone."""
+def scale_and_lowest(values: Tensor, bits: int, shared: tuple[int, ...]) -> tuple[Tensor, Tensor]:
+    """The step `delta` between two numbers that can be stored, and the lowest one in such steps.
+
+    Values that differ in the dimensions `shared` alone share a range; these dimensions are 1 in both results.
+    """
     low = values.amin(shared, keepdim=True).clamp(max=0.0)
     high = values.amax(shared, keepdim=True).clamp(min=0.0)
     delta = (high - low) / 2**bits
@@ -86,25 +89,25 @@ def scale(values: Tensor, bits: int, shared: tuple[int, ...]) -> tuple[Tensor, T
     return delta, torch.round(low / delta)
 
 
-def rounded(values: Tensor, bits: int, shared: tuple[int, ...]) -> Tensor:
+def rounded_values(values: Tensor, bits: int, shared: tuple[int, ...]) -> Tensor:
     """D(Q_n(values)): what is left of values in so many bits, in single precision."""
     if bits == FULL:
         return values
     if bits == HALF:
         return values.half().float()
-    delta, lowest = scale(values, bits, shared)
+    delta, lowest = scale_and_lowest(values, bits, shared)
     whole = torch.round(values / delta)
     return delta * torch.minimum(whole, lowest + (2**bits - 1))
 
 
 def rounded_weights(matrix: Tensor, bits: int, per_channel: bool = False) -> Tensor:
     """What is left of a matrix (..., outputs, inputs)."""
-    return rounded(matrix, bits, _shared(per_channel))
+    return rounded_values(matrix, bits, _shared(per_channel))
 
 
 def rounded_activations(rows: Tensor, bits: int) -> Tensor:
     """What is left of activations (..., n). Each row has a range of its own, the same alone or in a batch."""
-    return rounded(rows, bits, (-1,))
+    return rounded_values(rows, bits, (-1,))
 
 
 @dataclass(frozen=True)
@@ -161,13 +164,13 @@ class QuantisedWeights:
 
     def to_bytes(self) -> bytes:
         """A message in the format of safetensors."""
-        message: bytes = safetensors().save(self.arrays())
+        message: bytes = import_safetensors().save(self.arrays())
         return message
 
     @staticmethod
     def from_bytes(message: bytes) -> QuantisedWeights:
         """The weights of a message. InputError where it holds none."""
-        library = safetensors()
+        library = import_safetensors()
         try:
             arrays = library.load(message)
         except Exception as error:
@@ -176,7 +179,7 @@ class QuantisedWeights:
         return QuantisedWeights.of_arrays(arrays)
 
 
-def quantise(weights: Mapping[str, Tensor], bits: int, per_channel: bool = False) -> QuantisedWeights:
+def quantise_weights(weights: Mapping[str, Tensor], bits: int, per_channel: bool = False) -> QuantisedWeights:
     """Weights in so many bits, one of BITS, in memory of their own."""
     refuse_other_bits(bits)
     return QuantisedWeights(

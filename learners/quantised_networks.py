@@ -24,7 +24,7 @@ from torch import Tensor
 
 from learners.networks import ACTIVATIONS, Networks
 from learners.qat import Rounding
-from learners.quantised import FULL, HALF, Integers, Precision, QuantisedWeights, quantise
+from learners.quantised import FULL, HALF, Integers, Precision, QuantisedWeights, quantise_weights
 
 
 class QuantisedNetworks(Networks):
@@ -39,12 +39,12 @@ class QuantisedNetworks(Networks):
 
 
 def quantised_networks(networks: Networks, precision: Precision) -> QuantisedNetworks:
-    """What is left of networks."""
-    weights = quantise(named(networks), precision.weights, precision.per_channel)
+    """The networks with weights of that precision, whose activations are rounded to it as they compute."""
+    weights = quantise_weights(named_weights(networks), precision.weights, precision.per_channel)
     return QuantisedNetworks(weights, networks.activation, precision)
 
 
-def named(networks: Networks) -> dict[str, Tensor]:
+def named_weights(networks: Networks) -> dict[str, Tensor]:
     """The weights by name: matrices (agents, outputs, inputs), biases (agents, outputs)."""
     found = {}
     for layer, (matrix, bias) in enumerate(zip(networks.weights[::2], networks.weights[1::2], strict=True)):
@@ -66,14 +66,14 @@ def activation_bits(weights: int) -> int:
     """
     if weights > 8:
         return FULL
-    adds_in_16_bits = engine() != QNNPACK
+    adds_in_16_bits = quantised_engine() != QNNPACK
     return 7 if weights == 8 and adds_in_16_bits and not torch.cpu._is_vnni_supported() else 8
 
 
 QNNPACK = "qnnpack"
 
 
-def engine() -> str:
+def quantised_engine() -> str:
     """The engine of torch that layers of whole numbers compute with: torch's own choice where it can.
 
     On Arm torch chooses oneDNN, which refuses zero points other than 0.
@@ -86,7 +86,7 @@ def engine() -> str:
 def _engine_chosen() -> Iterator[None]:
     """Layers that are packed meanwhile are those of `engine`."""
     before = torch.backends.quantized.engine
-    torch.backends.quantized.engine = engine()
+    torch.backends.quantized.engine = quantised_engine()
     try:
         yield
     finally:
@@ -99,7 +99,7 @@ def _held(matrix: Integers) -> Integers:
     Weights none of which is positive go from -2^n to -1. In 8 bits QNNPACK has no zero point for these, and
     the lowest is taken for the one above it, as the highest is where weights go from 0.
     """
-    if engine() != QNNPACK or matrix.bits < 8:
+    if quantised_engine() != QNNPACK or matrix.bits < 8:
         return matrix
     lowest = matrix.lowest.clamp(min=1 - 2**matrix.bits)
     # In 16 bits: in bytes 0 - 1 would be 255.
@@ -149,8 +149,8 @@ class Executed:
         return rows
 
 
-def executed(networks: Networks) -> Networks | Executed:
-    """The networks as they are best executed: in their own precision, or as they are where it is single."""
+def executable_networks(networks: Networks) -> Networks | Executed:
+    """Layers that compute in the precision of the networks, or, where that is single, the networks given."""
     if isinstance(networks, QuantisedNetworks) and networks.precision.weights != FULL:
         return Executed(networks.quantised, networks.activation)
     return networks

@@ -17,9 +17,9 @@ from torch import Tensor
 
 from learners.errors import InputError
 from learners.networks import Networks
-from learners.phases import Phases, unmeasured
+from learners.phases import Phases, measure_nothing
 from learners.policy import Policy
-from learners.qmix import QMIX, QMIXLearner, returns
+from learners.qmix import QMIX, QMIXLearner, lambda_returns
 from learners.replay import Transitions
 from learners.segments import Segments
 from learners.team import Team
@@ -68,13 +68,15 @@ class RecurrentQMIX(QMIX):
         if len(self.net_arch) != 1:
             raise InputError(f"net_arch of a recurrent network is one number, got {list(self.net_arch)}")
 
-    def begin(self, team: Team, rng: np.random.Generator, phases: Phases = unmeasured) -> RecurrentLearner:
+    def begin(
+        self, team: Team, rng: np.random.Generator, phases: Phases = measure_nothing
+    ) -> RecurrentLearner:
         """A team that has not learned yet."""
         return RecurrentLearner(self, team, rng, phases)
 
 
 class RecurrentLearner(QMIXLearner):
-    """A team that learns, and is told to `forget` when an episode begins, as learners.training.play does.
+    """A team that learns, and is told to `forget` when an episode begins: see training.learn_for_steps.
 
     It holds whole episodes: `learn` is to be given their steps one after the other.
     """
@@ -140,4 +142,4 @@ class RecurrentLearner(QMIXLearner):
         later = self._mixed(self._target_mixer, best, following.flatten(0, 1)).view(held.shape)
         rewards = torch.from_numpy(steps.rewards).mean(dim=2)
         going_on = settings.gamma * (1 - torch.from_numpy(steps.ended).amin(dim=2))
-        return returns(rewards, going_on, later, held, settings.decay if self._far else 0.0)
+        return lambda_returns(rewards, going_on, later, held, settings.decay if self._far else 0.0)

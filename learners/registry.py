@@ -13,8 +13,8 @@ from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, get_type_hints
 
 from learners.aliases import current_settings
-from learners.errors import InputError, unknown
-from learners.plain_data import typed
+from learners.errors import InputError, unknown_name
+from learners.plain_data import value_as_type
 
 if TYPE_CHECKING:
     from pettingzoo import ParallelEnv
@@ -27,12 +27,12 @@ LEARNERS, TASKS = "dse.learners", "dse.tasks"
 DEFAULT_TASK = "simple_tag"
 
 
-def learners() -> tuple[str, ...]:
+def learner_names() -> tuple[str, ...]:
     """The names of all installed learners."""
     return _names(LEARNERS)
 
 
-def tasks() -> tuple[str, ...]:
+def task_names() -> tuple[str, ...]:
     """The names of all installed tasks."""
     return _names(TASKS)
 
@@ -51,14 +51,14 @@ def make_learner(name: str, settings: Mapping[str, Any] | None = None) -> Algori
     names = [item.name for item in dataclasses.fields(made) if item.init]
     for key in settings:
         if key not in names:
-            raise unknown("key", key, names, where)
+            raise unknown_name("key", key, names, where)
     found: Algorithm = made(
-        **{key: typed(value, hints[key], f"{where}: {key}") for key, value in settings.items()}
+        **{key: value_as_type(value, hints[key], f"{where}: {key}") for key, value in settings.items()}
     )
     return found
 
 
-def task(name: str) -> Callable[[int], ParallelEnv]:
+def load_task(name: str) -> Callable[[int], ParallelEnv]:
     """The task of that name: it makes an environment for so many agents."""
     made: Callable[[int], ParallelEnv] = _loaded(name, TASKS, "task")[0]
     return made
@@ -81,7 +81,7 @@ def _loaded(name: str, group: str, kind: str) -> tuple[Any, str]:
     """What the entry of that name stands for, and in words where it is from."""
     found = {entry.value: entry for entry in entry_points(group=group, name=name)}
     if not found:
-        raise unknown(kind, name, _names(group), f"the installed {kind}s")
+        raise unknown_name(kind, name, _names(group), f"the installed {kind}s")
     if len(found) > 1:
         offers = " and ".join(sorted(found))
         raise InputError(f"{kind} {name!r} is offered as {offers}; uninstall all but one")

@@ -15,7 +15,7 @@ from typing import Protocol
 import numpy as np
 
 from learners.arrays import IntArray, SingleArray
-from learners.errors import unknown
+from learners.errors import unknown_name
 
 NEIGHBORS = 3
 """The reach n of Algorithm 1: neighbours are at most so many steps before or after."""
@@ -52,12 +52,12 @@ class Replay(Protocol):
         ...
 
 
-def uniform(rng: np.random.Generator, batch: int, held: int) -> IntArray:
-    """Indices of steps, each as likely as any other."""
+def sample_uniformly(rng: np.random.Generator, batch: int, held: int) -> IntArray:
+    """Indices (batch,) of steps below `held`, each as likely as any other."""
     return rng.integers(held, size=batch)
 
 
-def neighbors(rng: np.random.Generator, batch: int, held: int) -> IntArray:
+def sample_neighbors(rng: np.random.Generator, batch: int, held: int) -> IntArray:
     """Algorithm 1: for random i, all j in [i - n, i + n] that are held, but i, until the batch is full."""
     if held < 2:
         return np.zeros(batch, np.int64)
@@ -76,7 +76,7 @@ Draw = Callable[[np.random.Generator, int, int], IntArray]
 class PerAgentReplay:
     """A ring of tuples for each agent, gathered index by index, as the study's baseline does it."""
 
-    def __init__(self, capacity: int, draw: Draw = uniform) -> None:
+    def __init__(self, capacity: int, draw: Draw = sample_uniformly) -> None:
         self._capacity = capacity
         self._draw = draw
         self._steps = 0
@@ -118,7 +118,7 @@ class ContiguousReplay:
     It grows by doubling, up to `capacity` rows.
     """
 
-    def __init__(self, capacity: int, draw: Draw = uniform) -> None:
+    def __init__(self, capacity: int, draw: Draw = sample_uniformly) -> None:
         self._capacity = capacity
         self._draw = draw
         self._steps = 0
@@ -155,9 +155,9 @@ class ContiguousReplay:
 
 REPLAYS: dict[str, Callable[[int], Replay]] = {
     "per-agent": PerAgentReplay,
-    "neighbor": lambda capacity: PerAgentReplay(capacity, neighbors),
+    "neighbor": lambda capacity: PerAgentReplay(capacity, sample_neighbors),
     "contiguous": ContiguousReplay,
-    "contiguous-neighbor": lambda capacity: ContiguousReplay(capacity, neighbors),
+    "contiguous-neighbor": lambda capacity: ContiguousReplay(capacity, sample_neighbors),
 }
 """The arms, by name: each takes how many steps it is to hold."""
 
@@ -165,7 +165,7 @@ REPLAYS: dict[str, Callable[[int], Replay]] = {
 def make_replay(arm: str, capacity: int) -> Replay:
     """The replay of that name."""
     if arm not in REPLAYS:
-        raise unknown("replay", arm, REPLAYS)
+        raise unknown_name("replay", arm, REPLAYS)
     return REPLAYS[arm](capacity)
 
 

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from learners.arrays import FloatArray
-from learners.errors import unknown
+from learners.errors import unknown_name
 from learners.heads import Choices, Head, Levels, Normals
 from learners.networks import Networks
 from learners.policy import Policy
@@ -46,7 +46,7 @@ class Draws(Protocol):
         """Within, torch draws from its one."""
 
 
-def begin(
+def new_agent(
     name: str, env: Any, seed: int, settings: dict[str, Any], draws: Draws | None = None
 ) -> BaseAlgorithm:
     """An agent that has not learned yet, on the CPU, and writes nothing anywhere.
@@ -58,7 +58,7 @@ def begin(
     from stable_baselines3.common.logger import Logger
 
     if name not in AGENTS:
-        raise unknown("agent of stable-baselines3", name, AGENTS)
+        raise unknown_name("agent of stable-baselines3", name, AGENTS)
     made: Any = getattr(stable_baselines3, name.upper())
     with nullcontext() if draws is None else draws.handed():
         seeding = made if draws is None else _seeding(made, draws)
@@ -98,7 +98,7 @@ def _within(draws: Draws, drawing: Callable[..., Any]) -> Callable[..., Any]:
     return handed
 
 
-def noise(spread: FloatArray, correlated: bool = False) -> ActionNoise:
+def exploration_noise(spread: FloatArray, correlated: bool = False) -> ActionNoise:
     """Normal noise of such deviations, for `action_noise` of a deterministic actor.
 
     Where it is `correlated`, it is Ornstein and Uhlenbeck's: a step's is near to that of the step before.

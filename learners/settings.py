@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from learners.errors import InputError, positive_number, unknown, whole_number
+from learners.errors import InputError, positive_number, unknown_name, whole_number
 from learners.replay import REPLAYS
 
 # Beyond these, memory ends before the first step.
@@ -78,4 +78,4 @@ class OffPolicy:
             if not isinstance(getattr(self, name), bool):
                 raise InputError(f"{name} must be true or false, got {getattr(self, name)!r}")
         if self.replay not in REPLAYS:
-            raise unknown("replay", self.replay, REPLAYS)
+            raise unknown_name("replay", self.replay, REPLAYS)

@@ -22,7 +22,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from learners.errors import InputError, unknown, whole_number
+from learners.errors import InputError, unknown_name, whole_number
 from learners.networks import Networks
 
 Method = Literal["dense", "static", "set", "rigl"]
@@ -50,7 +50,7 @@ class Sparsity:
     def __post_init__(self) -> None:
         for name, known in (("method", Method), ("squares", Squares)):
             if getattr(self, name) not in get_args(known):
-                raise unknown(name, getattr(self, name), get_args(known))
+                raise unknown_name(name, getattr(self, name), get_args(known))
         for name in ("density", "share"):
             value = getattr(self, name)
             if not 0 < value <= 1:

@@ -31,7 +31,7 @@ TICK, DAMPING, FORCE, MARGIN = 0.1, 0.25, 1e2, 1e-3
 _CAUGHT = 10.0
 
 
-def flight(place: FloatArray, predators: FloatArray) -> int:
+def flight_action(place: FloatArray, predators: FloatArray) -> int:
     """What the prey does at a `place`, (2,), with predators (n, 2) from there.
 
     It stays until one is within SIGHT, and then goes where the nearest is far. It pays for being outside
@@ -90,7 +90,7 @@ class ArrayTag(ParallelEnv[str, Any, Any]):  # type: ignore[misc]
         """Let all move."""
         agents, prey = self.agents, self._places[self._predators]
         chosen = [actions[name] for name in agents]
-        chosen.append(flight(prey, self._places[: self._predators] - prey))
+        chosen.append(flight_action(prey, self._places[: self._predators] - prey))
         self._move(self._accelerations * UNITS[chosen])
         self._steps += 1
         over = self._steps >= STEPS

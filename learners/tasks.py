@@ -15,7 +15,7 @@ from pettingzoo import ParallelEnv
 
 from learners.arrays import FloatArray
 from learners.errors import InputError
-from learners.tag import OBSTACLES, STEPS, ArrayTag, flight
+from learners.tag import OBSTACLES, STEPS, ArrayTag, flight_action
 
 
 def navigation(agents: int) -> ParallelEnv:
@@ -83,7 +83,7 @@ class ScriptedPrey(ParallelEnv[str, Any, Any]):  # type: ignore[misc]
     def _flight(self) -> int:
         # It observes its velocity, its place, and from there the obstacles and the predators.
         predators = self._seen[4 + 2 * OBSTACLES :][: 2 * self._predators]
-        return flight(self._seen[2:4], predators.reshape(-1, 2))
+        return flight_action(self._seen[2:4], predators.reshape(-1, 2))
 
 
 def _mpe2(name: str) -> Any:

@@ -8,7 +8,7 @@ import numpy as np
 from pettingzoo import ParallelEnv
 
 from learners.arrays import FloatArray, SingleArray
-from learners.phases import Phases, unmeasured
+from learners.phases import Phases, measure_nothing
 from learners.policy import Policy
 from learners.replay import Transitions
 from learners.team import Team
@@ -33,13 +33,17 @@ class Learner(Protocol):
 class Algorithm(Protocol):
     """How a team learns: settings that can begin."""
 
-    def begin(self, team: Team, rng: np.random.Generator, phases: Phases = unmeasured) -> Learner:
+    def begin(self, team: Team, rng: np.random.Generator, phases: Phases = measure_nothing) -> Learner:
         """A team that has not learned yet."""
         ...
 
 
 def train(
-    algorithm: Algorithm, env: ParallelEnv, steps: int, rng: np.random.Generator, phases: Phases = unmeasured
+    algorithm: Algorithm,
+    env: ParallelEnv,
+    steps: int,
+    rng: np.random.Generator,
+    phases: Phases = measure_nothing,
 ) -> tuple[Policy, FloatArray]:
     """Let a team learn for so many steps: its policy, and the return of each episode that ended, (episodes,).
 
@@ -48,11 +52,11 @@ def train(
     learner = algorithm.begin(Team.of(env), rng, phases)
     # Where there can be none, that is said before anything is learned.
     learner.policy()
-    returns = play(learner, env, steps, rng)
+    returns = learn_for_steps(learner, env, steps, rng)
     return learner.policy(), returns
 
 
-def play(learner: Learner, env: ParallelEnv, steps: int, rng: np.random.Generator) -> FloatArray:
+def learn_for_steps(learner: Learner, env: ParallelEnv, steps: int, rng: np.random.Generator) -> FloatArray:
     """Let a team act and learn for so many steps: the return of each episode that ended, (episodes,)."""
     team = Team.of(env)
     returns: list[float] = []

@@ -17,11 +17,11 @@ import torch
 
 from learners.arrays import FloatArray
 from learners.errors import InputError
-from learners.gymnasium_tasks import returns, train
+from learners.gymnasium_tasks import episode_returns, train_policy
 from learners.policy import Policy, stored_weights
 from learners.qat import Rounding
 from learners.quantised import FULL, HALF, Precision
-from learners.quantised_networks import executed
+from learners.quantised_networks import executable_networks
 
 AS_IT_IS, AWARE = "after", "in training"
 """When a policy was quantised."""
@@ -93,7 +93,7 @@ def _tried(
 ) -> Tried:
     size = sum(array.nbytes for array in stored_weights(policy.actors).values())
     worse = worse_with_interval(trial, full, runs)
-    return Tried(precision, quantised, policy, size, microseconds(policy), runs, worse)
+    return Tried(precision, quantised, policy, size, inference_microseconds(policy), runs, worse)
 
 
 def worse_with_interval(trial: Trial, full: FloatArray, few: FloatArray) -> tuple[float, float, float]:
@@ -104,9 +104,12 @@ def worse_with_interval(trial: Trial, full: FloatArray, few: FloatArray) -> tupl
     return float(trial.worse(full, few)), float(low), float(high)
 
 
-def microseconds(policy: Policy) -> float:
-    """Wall time of one inference, in the layers that compute in its precision: the least of some means."""
-    networks, rows = executed(policy.actors), torch.zeros(len(policy.team.names), 1, policy.team.observed)
+def inference_microseconds(policy: Policy) -> float:
+    """Microseconds (wall time) of an inference in layers that compute in its precision: the least mean."""
+    networks, rows = (
+        executable_networks(policy.actors),
+        torch.zeros(len(policy.team.names), 1, policy.team.observed),
+    )
     means = []
     with torch.inference_mode():
         for _ in range(1 + _REPEATS):
@@ -132,7 +135,7 @@ class GymnasiumTrial:
 
     def measure(self, policy: Policy) -> FloatArray:
         """The return of each episode."""
-        return returns(policy, str(self.about["task"]), self.episodes, seed=0)
+        return episode_returns(policy, str(self.about["task"]), self.episodes, seed=0)
 
     def teach(self, rounding: Rounding) -> Policy:
         """As the command that taught it wrote down."""
@@ -141,7 +144,7 @@ class GymnasiumTrial:
             settings = dict(self.about["settings"])
         except (KeyError, TypeError, ValueError):
             raise InputError("the policy does not say how it was taught: seed, samples, settings") from None
-        return train(self.policy.algorithm, task, steps, seed, settings, rounding)
+        return train_policy(self.policy.algorithm, task, steps, seed, settings, rounding)
 
     def worse(self, full: FloatArray, few: FloatArray) -> FloatArray:
         """The share of the mean return that is lost; of its size where it is negative."""

@@ -21,8 +21,8 @@ import numpy as np
 
 from dse.support.arrays import FloatArray, IntArray
 from dse.support.validation import whole_number
-from searchers.common.scores import scores
-from searchers.common.settings import MAX_POINTS, MAX_REPEATS, probability, share
+from searchers.common.scores import penalised_losses
+from searchers.common.settings import MAX_POINTS, MAX_REPEATS, check_probability, check_share
 from searchers.common.visited import Visited
 
 if TYPE_CHECKING:
@@ -51,9 +51,9 @@ class CEM:
 
     def __post_init__(self) -> None:
         whole_number(self.batch_size, "batch_size", most=MAX_POINTS)
-        share(self.elite, "elite")
-        share(self.smoothing, "smoothing")
-        probability(self.floor, "floor")
+        check_share(self.elite, "elite")
+        check_share(self.smoothing, "smoothing")
+        check_probability(self.floor, "floor")
         whole_number(self.patience, "patience", least=0)
         whole_number(self.retries, "retries", least=0, most=MAX_REPEATS)
 
@@ -61,7 +61,7 @@ class CEM:
         """Draw, look at the best, and move towards them, until the budget is spent."""
         visited, known = Visited(evaluate.space), evaluate.known
         visited.add(known.genes)
-        elites, elite_scores = known.genes, scores(known.evaluations)
+        elites, elite_scores = known.genes, penalised_losses(known.evaluations)
         while True:
             self._converge(evaluate, rng, visited, elites, elite_scores)
             elites, elite_scores = elites[:0], elite_scores[:0]
@@ -83,7 +83,7 @@ class CEM:
             points = visited.renew(points, lambda rows, _: genes.draw(rng, len(rows)), self.retries)
             evaluations = evaluate(points)
             elites = np.concatenate([elites, points])
-            elite_scores = np.concatenate([elite_scores, scores(evaluations)])
+            elite_scores = np.concatenate([elite_scores, penalised_losses(evaluations)])
             # One that is drawn again must not count twice, or a small space ends in a single point.
             elites, first = np.unique(elites, axis=0, return_index=True)
             order = np.lexsort((first, elite_scores[first]))[:keep]

@@ -69,7 +69,7 @@ class DDPG(AgentPlay):
 
     def settings(self, genes: int) -> dict[str, Any]:
         """What the algorithm takes, by its names."""
-        from learners.sb3 import noise
+        from learners.sb3 import exploration_noise
 
         return {
             "train_freq": 1,
@@ -80,6 +80,6 @@ class DDPG(AgentPlay):
             "learning_rate": self.learning_rate,
             "tau": self.tau,
             "gamma": self.gamma,
-            "action_noise": noise(np.full(genes, self.action_noise)),
+            "action_noise": exploration_noise(np.full(genes, self.action_noise)),
             "policy_kwargs": {"net_arch": list(self.net_arch)},
         }

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from searchers.common.visited import Visited
-from searchers.marl.ppo import Learning, play
+from searchers.marl.ppo import Learning, learn_to_end
 
 if TYPE_CHECKING:
     from dse.search.evaluator import Evaluator
@@ -35,4 +35,4 @@ class FactoredPPO(Learning):
     def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
         """Let the agent learn until the budget is spent."""
         genes = len(evaluate.space.genes)
-        play(evaluate, rng, self, np.zeros(genes, np.int64), Visited(evaluate.space))
+        learn_to_end(evaluate, rng, self, np.zeros(genes, np.int64), Visited(evaluate.space))

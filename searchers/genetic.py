@@ -22,9 +22,9 @@ import numpy as np
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError
 from dse.support.validation import whole_number
-from searchers.common.own_draws import Draws, route
-from searchers.common.scores import scores
-from searchers.common.settings import MAX_POINTS, MAX_REPEATS, probability
+from searchers.common.own_draws import Draws, route_draws
+from searchers.common.scores import penalised_losses
+from searchers.common.settings import MAX_POINTS, MAX_REPEATS, check_probability
 from searchers.common.visited import Visited
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class Genetic:
             )
         whole_number(self.tournament_size, "tournament_size", most=MAX_POINTS)
         for name in ("crossover_prob", "swapping_prob", "mutation_prob", "step_prob"):
-            probability(getattr(self, name), name)
+            check_probability(getattr(self, name), name)
         whole_number(self.patience, "patience", least=0)
         whole_number(self.retries, "retries", least=0, most=MAX_REPEATS)
 
@@ -130,7 +130,7 @@ def deap_tools(settings: Any, space: Space, draws: Draws, objectives: int = 1) -
     """
     from deap import base, tools
 
-    route("deap")
+    route_draws("deap")
 
     # Not by deap.creator: it would make them global names, once for all searches of the process.
     class Fitness(base.Fitness):  # type: ignore[misc]
@@ -151,7 +151,7 @@ def deap_tools(settings: Any, space: Space, draws: Draws, objectives: int = 1) -
     toolbox.register("mate", tools.cxUniform, indpb=settings.swapping_prob)
     toolbox.register(
         "mutate",
-        mutate,
+        mutate_genes,
         chance=draws.python,
         highest=[gene.size - 1 for gene in space.genes],
         steps=[settings.step_prob if gene.kind == "ordinal" else 0.0 for gene in space.genes],
@@ -193,7 +193,7 @@ class _Breeding:
         return again
 
 
-def mutate(
+def mutate_genes(
     individual: list[int], highest: list[int], steps: list[float], rate: float, chance: random.Random
 ) -> tuple[list[int]]:
     """Change each gene, in place, with probability `rate`: by one, with its share in `steps`, or to any.
@@ -217,5 +217,5 @@ def _evaluate(individuals: list[Any], evaluate: Evaluator) -> None:
 
 def _judge(individuals: list[Any], evaluations: Evaluations) -> None:
     """Note the fitness of the individuals."""
-    for one, score in zip(individuals, scores(evaluations).tolist(), strict=True):
+    for one, score in zip(individuals, penalised_losses(evaluations).tolist(), strict=True):
         one.fitness.values = (score,)

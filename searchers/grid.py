@@ -49,11 +49,11 @@ class Grid:
         total, stride = math.prod(sizes), even_stride(sizes)
         position = _below(total, rng)
         while True:
-            evaluate(lattice(position, stride, self.batch_size, sizes))
+            evaluate(lattice_points(position, stride, self.batch_size, sizes))
             position = (position + self.batch_size * stride) % total
 
 
-def lattice(start: int, stride: int, count: int, sizes: tuple[int, ...]) -> IntArray:
+def lattice_points(start: int, stride: int, count: int, sizes: tuple[int, ...]) -> IntArray:
     """The `count` gene vectors, (count, genes), at start, start + stride, ... in the mixed radix `sizes`.
 
     The first gene is the most significant digit. The numbers are Python's own: spaces exceed 64 bits.
@@ -74,10 +74,12 @@ def even_stride(sizes: tuple[int, ...]) -> int:
     # Multiples of the golden section, for they are spread evenly themselves.
     fractions = [(step * (math.sqrt(5) - 1) / 2) % 1 for step in range(1, CANDIDATES + 1)]
     strides = [_coprime(int(fraction * 2**53) * total >> 53, total) for fraction in fractions]
-    return min(strides, key=lambda stride: unevenness(lattice(0, stride, TRIAL_POINTS, sizes), sizes))
+    return min(
+        strides, key=lambda stride: pair_unevenness(lattice_points(0, stride, TRIAL_POINTS, sizes), sizes)
+    )
 
 
-def unevenness(genes: IntArray, sizes: tuple[int, ...]) -> float:
+def pair_unevenness(genes: IntArray, sizes: tuple[int, ...]) -> float:
     """How far the points are from equal counts of all value pairs, for the worst pair of genes.
 
     It is the mean chi-squared over a pair's values: about 1 for random points. Genes of more than BINS values

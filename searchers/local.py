@@ -20,8 +20,8 @@ import numpy as np
 from dse.support.arrays import IntArray
 from dse.support.validation import whole_number
 from searchers.common.choices import Choices
-from searchers.common.scores import scores
-from searchers.common.settings import MAX_POINTS, probability
+from searchers.common.scores import penalised_losses
+from searchers.common.settings import MAX_POINTS, check_probability
 from searchers.common.visited import Visited
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class Local:
     def __post_init__(self) -> None:
         whole_number(self.n_startup_trials, "n_startup_trials", most=MAX_POINTS)
         whole_number(self.candidates, "candidates", most=MAX_POINTS)
-        probability(self.neighbour_share, "neighbour_share")
+        check_probability(self.neighbour_share, "neighbour_share")
         whole_number(self.perturbation, "perturbation", least=2)
         whole_number(self.patience, "patience", least=0)
 
@@ -84,7 +84,11 @@ class _Search:
         unknown = self._visited.new(points)
         home, best = self._best_of(unknown if len(unknown) else points)
         known = self._evaluate.known
-        if not self._begun and len(known.genes) and (judged := scores(known.evaluations)).min() < best:
+        if (
+            not self._begun
+            and len(known.genes)
+            and (judged := penalised_losses(known.evaluations)).min() < best
+        ):
             home, best = known.genes[int(np.argmin(judged))], float(judged.min())
         self._begun = True
         home, best = self._settle(home, best)
@@ -131,6 +135,6 @@ class _Search:
     def _best_of(self, genes: IntArray) -> tuple[IntArray, float]:
         """Evaluate the points, and return the best with its score."""
         self._visited.add(genes)
-        judged = scores(self._evaluate(genes))
+        judged = penalised_losses(self._evaluate(genes))
         best = int(np.argmin(judged))
         return genes[best], float(judged[best])

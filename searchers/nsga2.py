@@ -18,8 +18,8 @@ from dse.support.arrays import FloatArray, IntArray
 from dse.support.errors import InputError
 from dse.support.validation import whole_number
 from searchers.common.own_draws import Draws
-from searchers.common.scores import BEYOND_ANY_LOSS, scores
-from searchers.common.settings import MAX_POINTS, MAX_REPEATS, probability
+from searchers.common.scores import BEYOND_ANY_LOSS, penalised_losses
+from searchers.common.settings import MAX_POINTS, MAX_REPEATS, check_probability
 from searchers.common.visited import Visited
 from searchers.genetic import deap_tools
 
@@ -56,7 +56,7 @@ class NSGA2:
         if self.population_size % 4:
             raise InputError(f"population_size must be a multiple of 4, got {self.population_size}")
         for name in ("crossover_prob", "swapping_prob", "mutation_prob", "step_prob"):
-            probability(getattr(self, name), name)
+            check_probability(getattr(self, name), name)
         whole_number(self.retries, "retries", least=0, most=MAX_REPEATS)
 
     def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
@@ -67,7 +67,9 @@ class NSGA2:
         genes = space.sample(rng, max(self.population_size - len(known.genes), 0))
         genes = visited.renew(genes, lambda rows, _: space.sample(rng, len(rows)), self.retries)
         first = evaluate(genes)
-        breeding = _Breeding(self, space, Draws.seeded(int(rng.integers(2**63))), ranks(first).shape[1])
+        breeding = _Breeding(
+            self, space, Draws.seeded(int(rng.integers(2**63))), penalised_objectives(first).shape[1]
+        )
         population = breeding.judged(known.genes, known.evaluations) + breeding.judged(genes, first)
         with breeding.draws.used():
             population = breeding.survivors(population)
@@ -80,14 +82,14 @@ class NSGA2:
                 population = breeding.survivors(population + found)
 
 
-def ranks(evaluations: Evaluations) -> FloatArray:
+def penalised_objectives(evaluations: Evaluations) -> FloatArray:
     """Numbers (n, objectives) to minimise: logarithms of figures, beyond them infeasible points."""
     values = evaluations.objective_values
     beyond = (evaluations.reason != 0)[:, np.newaxis]
     least = np.finfo(np.float64).tiny
     logarithms = numerics.log2(np.where(beyond, 1.0, np.maximum(values, least)).ravel()).reshape(values.shape)
     # A crowding distance is no number where figures are inf.
-    worst = np.minimum(scores(evaluations), BEYOND_ANY_LOSS * 1e6)
+    worst = np.minimum(penalised_losses(evaluations), BEYOND_ANY_LOSS * 1e6)
     return np.where(beyond, worst[:, np.newaxis], logarithms)
 
 
@@ -104,7 +106,9 @@ class _Breeding:
     def judged(self, genes: IntArray, evaluations: Evaluations) -> list[Any]:
         """An individual with its fitness for every row of (n, genes)."""
         found = [self._individual(row) for row in genes.tolist()]
-        for one, values in zip(found, ranks(evaluations).tolist() if found else [], strict=True):
+        for one, values in zip(
+            found, penalised_objectives(evaluations).tolist() if found else [], strict=True
+        ):
             one.fitness.values = tuple(values)
         return found
 

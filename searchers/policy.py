@@ -15,7 +15,7 @@ import numpy as np
 
 from dse.support.errors import InputError, shorten
 from searchers.common.play import ENDLESS, Game
-from searchers.common.refusals import refusals
+from searchers.common.refusals import refusals_as_input_errors
 from searchers.common.torch_apart import torch_apart
 
 if TYPE_CHECKING:
@@ -56,10 +56,10 @@ class Policy:
 
     def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
         """Play by the policy until the budget is spent."""
-        with torch_apart(), refusals():
+        with torch_apart(), refusals_as_input_errors():
             from learners.policy import Frozen
             from learners.team import Team
-            from learners.training import play
+            from learners.training import learn_for_steps
 
             game = Game()
             if self.folder:
@@ -68,10 +68,10 @@ class Policy:
             env = game.environment(evaluate)
             team = Team.of(env)
             policy = saved.policy if self.folder else _unlearned(team, rng)
-            play(Frozen(policy).begin(team, rng), env, ENDLESS, rng)
+            learn_for_steps(Frozen(policy).begin(team, rng), env, ENDLESS, rng)
 
     def _saved(self) -> SavedPolicy:
-        with torch_apart(), refusals():
+        with torch_apart(), refusals_as_input_errors():
             from learners.policy import load_policy
 
             saved = load_policy(Path(self.folder))

@@ -30,11 +30,11 @@ import torch
 
 from dse.support.arrays import SingleArray
 from experiments.actorq.setting import SIZES, Setting, environment, learner_of
-from learners.actors import Actors, Taking, spreads
+from learners.actors import Actors, Taking, exploration_spreads
 from learners.phases import Stopwatch
 from learners.policy import Policy
-from learners.quantised import FULL, QuantisedWeights, quantise
-from learners.quantised_networks import named
+from learners.quantised import FULL, QuantisedWeights, quantise_weights
+from learners.quantised_networks import named_weights
 from learners.replay import Transitions
 from learners.team import Team
 from learners.training import begin_episode, play_step
@@ -54,7 +54,7 @@ def act(
     torch.set_num_threads(1)
     env = environment(setting.task)
     team, rng = Team.of(env), np.random.default_rng([setting.seed, 31, number])
-    deviation = spreads(setting.spread, setting.actors)[number : number + 1]
+    deviation = exploration_spreads(setting.spread, setting.actors)[number : number + 1]
     actors = Actors(team, learner, deviation, setting.inference, rng)
     wall, cpu = Stopwatch(), Stopwatch(time.process_time)
     observations, done, message = begin_episode(env, team, rng), 0, b""
@@ -108,7 +108,7 @@ def quantise_on(setting: Setting, source: Connection, actors: list[Connection], 
                     return
                 begun = time.process_time()
                 plain = QuantisedWeights.from_bytes(whole).dequantise()
-                message = quantise(plain, setting.communication).to_bytes()
+                message = quantise_weights(plain, setting.communication).to_bytes()
                 made, spent = made + 1, spent + time.process_time() - begun
                 source.send_bytes(b"!")
             else:
@@ -220,7 +220,7 @@ def next_step(steps: Any, processes: list[Any]) -> bytes:
 
 def send(connection: Connection, learner: Taking) -> None:
     """Hand the learner's policy to the quantiser."""
-    connection.send_bytes(quantise(named(learner.actors), FULL).to_bytes())
+    connection.send_bytes(quantise_weights(named_weights(learner.actors), FULL).to_bytes())
 
 
 def finish(mine: Connection, steps: Any, told: Any, crew: list[Any], quantiser: Any) -> list[dict[str, Any]]:

@@ -116,7 +116,7 @@ def pulled(task: str, bits: int, every: int, seed: int) -> list[Row]:
     import torch
     from gymnasium.vector import AutoresetMode
 
-    from learners.actors import Actors, lockstep, spreads
+    from learners.actors import Actors, exploration_spreads, play_in_lockstep
     from learners.dqn import DQN
     from learners.team import OneAgent, Team
 
@@ -126,7 +126,7 @@ def pulled(task: str, bits: int, every: int, seed: int) -> list[Row]:
     )
     team, rng = Team.of(OneAgent(gymnasium.make(task))), np.random.default_rng([seed, 37])
     learner = DQN().begin(team, rng)
-    actors = Actors(team, learner, spreads(0.2, 4), bits, rng)
+    actors = Actors(team, learner, exploration_spreads(0.2, 4), bits, rng)
     lines: list[Row] = []
     steps = 0
 
@@ -137,7 +137,7 @@ def pulled(task: str, bits: int, every: int, seed: int) -> list[Row]:
             lines.append({"steps": steps, "return": round(earned(learner.policy(), task, 3), 2)})
         return steps < PULLED_STEPS
 
-    lockstep(learner, actors, team, env, every, bits, rng, going_on)
+    play_in_lockstep(learner, actors, team, env, every, bits, rng, going_on)
     return lines
 
 
@@ -171,10 +171,10 @@ def mapper() -> None:
 
     from dse.domains.clustered.accelerator import PRESETS
     from dse.domains.clustered.problem import Problem
-    from learners.actors import executable
+    from learners.actors import executable_policy
     from learners.networks import Networks
-    from learners.quantised import quantise
-    from learners.quantised_networks import named
+    from learners.quantised import quantise_weights
+    from learners.quantised_networks import named_weights
     from workloads import load_layer
 
     torch.set_num_threads(1)
@@ -184,7 +184,7 @@ def mapper() -> None:
         networks = Networks.drawn(rng, 1, (17, *hidden, 13))
         row = torch.zeros(1, 1, 17)
         for bits in (32, 16, 8):
-            act = executable(quantise(named(networks), bits), "relu", bits)
+            act = executable_policy(quantise_weights(named_weights(networks), bits), "relu", bits)
             lines += timed("inference", f"{name}, {bits} bits", lambda act=act, row=row: act(row))  # type: ignore[misc]
     for model in ("loopnest", "maestro"):
         problem = Problem(load_layer("alexnet:conv2"), PRESETS["edge"], "edp", model)

@@ -18,8 +18,8 @@ from dse.support.arrays import FloatArray
 from experiments import keep, read_rows, write_rows
 from experiments.intervals import Estimate, at_most, mean_of, overall, ratio_of_sums
 from experiments.learners.returns import HERE
-from learners.registry import task
-from learners.replay import PerAgentReplay, Transitions, neighbors, uniform
+from learners.registry import load_task
+from learners.replay import PerAgentReplay, Transitions, sample_neighbors, sample_uniformly
 from learners.team import Team
 from learners.training import begin_episode, play_step
 
@@ -37,7 +37,7 @@ HEAD = ("agents", "held", "draw", *ARMS)
 
 def recorded(agents: int) -> list[Transitions]:
     """So many steps of random play."""
-    env, rng = task("fast_tag")(agents), np.random.default_rng(0)
+    env, rng = load_task("fast_tag")(agents), np.random.default_rng(0)
     team, steps = Team.of(env), list[Transitions]()
     seen = begin_episode(env, team, rng)
     while len(steps) < RECORDED:
@@ -62,7 +62,7 @@ def measured(agents: int, steps: list[Transitions], held: int) -> Iterator[tuple
     for draw in range(DRAWS[agents] + 1):
         seconds = dict.fromkeys(ARMS, 0.0)
         for arm in np.roll(ARMS, draw).tolist():
-            memory._draw = neighbors if arm == "neighbor" else uniform
+            memory._draw = sample_neighbors if arm == "neighbor" else sample_uniformly
             begun = time.process_time()
             memory.sample(rng, BATCH)
             seconds[arm] = time.process_time() - begun

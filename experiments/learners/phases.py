@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from experiments import read_rows, write_rows
 from experiments.learners.returns import HERE
-from learners.profiling import PHASES, profile
-from learners.registry import arms_of, make_learner, task
+from learners.profiling import PHASES, profile_arms
+from learners.registry import arms_of, load_task, make_learner
 
 HEAD = ("task", "learner", "agents", "arm", "update", *PHASES, "hook")
 
@@ -47,8 +47,8 @@ def main() -> None:
         if (cell.task, cell.learner, cell.agents) in done:
             continue
         arms = {arm: make_learner(cell.learner, given) for arm, given in arms_of(cell.learner).items()}
-        measured = profile(
-            arms, task(cell.task), cell.agents, updates=cell.updates, held=cell.held, clock="cpu"
+        measured = profile_arms(
+            arms, load_task(cell.task), cell.agents, updates=cell.updates, held=cell.held, clock="cpu"
         )
         lines = [
             (*cell[:3], one.arm, update, *(f"{second:.6f}" for second in seconds), f"{one.hook:.6f}")

@@ -69,7 +69,7 @@ def played(run: Run) -> FloatArray:
     """The mean return of each of its BINS."""
     import torch
 
-    from learners.registry import make_learner, task
+    from learners.registry import load_task, make_learner
     from learners.training import train
 
     torch.set_num_threads(1)
@@ -78,7 +78,7 @@ def played(run: Run) -> FloatArray:
     settings = {"batch": 100_000, "hidden": []} if run.learner == "random" else dict(ARMS[run.arm])
     settings.setdefault("train_freq", UPDATE_EVERY[run.length])
     rng = np.random.default_rng([run.seed, 17])
-    _, returns = train(make_learner(name, settings), task(run.task)(3), run.length * 25, rng)
+    _, returns = train(make_learner(name, settings), load_task(run.task)(3), run.length * 25, rng)
     return returns.reshape(-1, BINS[run.length]).mean(axis=1)
 
 

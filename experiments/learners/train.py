@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from dse.search.searcher import parse_settings
-from learners.gymnasium_tasks import ALGORITHMS, returns, train
-from learners.plain_data import safetensors
+from learners.gymnasium_tasks import ALGORITHMS, episode_returns, train_policy
+from learners.plain_data import import_safetensors
 from learners.policy import load_policy, save_policy
 
 SCALED_CAR = "learners.scaled_tasks:MountainCarContinuousScaled-v0"
@@ -131,14 +131,14 @@ def main() -> None:
     parser.add_argument("--episodes", type=int, default=20, help="episodes that it is judged by")
     parser.add_argument("--out", type=Path, help="the folder for the policy; by default TASK-ALGORITHM-SEED")
     options = parser.parse_args()
-    safetensors()  # What saves policies is to be there before they are taught.
+    import_safetensors()  # What saves policies is to be there before they are taught.
     folder = options.out or Path(f"{options.task}-{options.algorithm}-{options.seed}")
     algorithm, task, steps, seed = options.algorithm, options.task, options.steps, options.seed
     settings = SETTINGS.get((algorithm, task), {}) | parse_settings(options.settings)
-    policy = train(algorithm, task, steps, seed, settings)
+    policy = train_policy(algorithm, task, steps, seed, settings)
     about = {"task": task, "seed": seed, "samples": steps, "settings": settings}
     save_policy(policy, folder, about)
-    earned = returns(load_policy(folder).policy, task, options.episodes, seed)
+    earned = episode_returns(load_policy(folder).policy, task, options.episodes, seed)
     print(
         f"{folder}: mean return of {len(earned)} episodes {earned.mean():.1f}, deviation {earned.std():.1f}"
     )

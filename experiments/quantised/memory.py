@@ -22,9 +22,9 @@ from torch import Tensor
 from dse.support.files import make_folder
 from experiments.quantised.ptq import HERE
 from experiments.quantised.speed import BITS, SEEN, SIZES, networks
-from learners.plain_data import safetensors
-from learners.quantised import FULL, QuantisedWeights, quantise
-from learners.quantised_networks import Executed, named
+from learners.plain_data import import_safetensors
+from learners.quantised import FULL, QuantisedWeights, quantise_weights
+from learners.quantised_networks import Executed, named_weights
 
 STEP = 1 << 18
 """Bytes: how finely the least limit is found."""
@@ -35,7 +35,7 @@ def infer(path: Path, bits: int) -> Tensor:
     seen = torch.zeros(1, 1, SEEN)
     if bits != FULL:
         return Executed(QuantisedWeights.from_bytes(path.read_bytes()), "relu")(seen)
-    arrays, rows = safetensors().load(path.read_bytes()), seen[0]
+    arrays, rows = import_safetensors().load(path.read_bytes()), seen[0]
     for layer in range(4):
         matrix, bias = (torch.from_numpy(arrays[f"{layer}.{part}"])[0] for part in ("weight", "bias"))
         rows = torch.addmm(bias, torch.relu(rows) if layer else rows, matrix.T)
@@ -84,7 +84,7 @@ def main() -> None:
         path = Path(folder) / "weights.safetensors"
 
         def write(hidden: tuple[int, ...], bits: int) -> None:
-            path.write_bytes(quantise(named(networks(hidden)), bits).to_bytes())
+            path.write_bytes(quantise_weights(named_weights(networks(hidden)), bits).to_bytes())
 
         for bits in BITS.values():
             # What the first inference of all needs is there before limits are.

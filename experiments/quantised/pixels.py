@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from experiments import keep, read_rows, write_rows
 from experiments.intervals import Estimate, Verdict, at_most, mean_of
 from experiments.quantised.ptq import HERE
-from learners.qat import Rounding, aware, round_layers
+from learners.qat import Rounding, learn_with_rounding, round_layers
 from learners.quantised import FULL, Precision
 
 PATH = HERE / "pixels.csv"
@@ -107,7 +107,7 @@ def begun(seed: int, rounding: Rounding) -> Any:
     shape = {"features_extractor_class": Convolutions, "net_arch": [], "normalize_images": False}
     games = DummyVecEnv([Pixels] * GAMES)
     agent = PPO("CnnPolicy", games, policy_kwargs=shape, seed=seed, device="cpu", **SETTINGS)
-    with aware(rounding):
+    with learn_with_rounding(rounding):
         round_layers(agent.policy)
     return agent
 

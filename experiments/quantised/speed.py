@@ -25,7 +25,7 @@ from experiments.quantised.ptq import HERE
 from experiments.quantised.taught import Taught
 from learners.networks import Networks
 from learners.quantised import Precision
-from learners.quantised_networks import activation_bits, executed, quantised_networks
+from learners.quantised_networks import activation_bits, executable_networks, quantised_networks
 from searchers.commands.mapping_trial import MappingTrial
 
 SIZES = {
@@ -55,7 +55,7 @@ def ways(made: Networks, rows: int) -> dict[str, Callable[[], object]]:
     seen = torch.zeros(1, rows, SEEN)
     found: dict[str, Callable[[], object]] = {}
     for name, bits in BITS.items():
-        few = executed(made if bits == 32 else quantised_networks(made, Precision(bits)))
+        few = executable_networks(made if bits == 32 else quantised_networks(made, Precision(bits)))
         found[name] = lambda few=few: few(seen)
     layers: list[nn.Module] = []
     for matrix, bias in zip(made.weights[::2], made.weights[1::2], strict=True):
@@ -108,7 +108,7 @@ def drawing() -> dict[str, Callable[[], object]]:
     seen = torch.zeros(1, 1, saved.policy.team.observed)
     found: dict[str, Callable[[], object]] = {A_SAMPLE: lambda: once.measure(saved.policy)}
     for name, bits in BITS.items():
-        few = executed(saved.policy.quantised(Precision(bits)).actors)
+        few = executable_networks(saved.policy.quantised(Precision(bits)).actors)
         found[name] = lambda few=few: few(seen)
     return found
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from dse.core.domains import make_problem
 from dse.search.api import search
 from experiments.learners.train import SCALED_CAR, SETTINGS
-from learners.gymnasium_tasks import train
+from learners.gymnasium_tasks import train_policy
 from learners.policy import SavedPolicy, load_policy, save_policy
 from learners.trials import GymnasiumTrial, Trial
 from searchers.commands.mapping_trial import MappingTrial, taught_on
@@ -82,7 +82,7 @@ class Taught:
             search(problem, self.algorithm, budget=SAMPLES, seed=self.seed, save_policy=self.folder)
             return
         steps, settings = STEPS[self.algorithm, self.task], SETTINGS.get((self.algorithm, self.task), {})
-        policy = train(self.algorithm, self.task, steps, self.seed, settings)
+        policy = train_policy(self.algorithm, self.task, steps, self.seed, settings)
         about = {"task": self.task, "seed": self.seed, "samples": steps, "settings": settings}
         save_policy(policy, self.folder, about)
 

@@ -18,7 +18,7 @@ import dse
 from dse.support.arrays import BoolArray, FloatArray, IntArray
 from experiments.tuning.gradient_offline import NETWORKS
 from searchers.common.torch_apart import torch_apart
-from searchers.generative.sequences import OBJECTIVES, context, tokens_of
+from searchers.generative.sequences import OBJECTIVES, context_vector, tokens_of
 from workloads import load
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def sequences() -> tuple[FloatArray, FloatArray, IntArray, int]:
                         continue
                     targets.append(np.minimum(np.log2(losses[rows] / losses[0]), FARTHEST))
                     tokens.append(tokens_of(problem.space, problem.space, genes[rows]))
-                    contexts.append(np.tile(context(problem.space, objective), (len(rows), 1)))
+                    contexts.append(np.tile(context_vector(problem.space, objective), (len(rows), 1)))
     return np.concatenate(contexts), np.concatenate(targets), np.concatenate(tokens), samples
 
 

@@ -16,7 +16,7 @@ from dse.core.evaluations import Evaluations
 from dse.support.arrays import FloatArray
 from searchers.common.features import layer_and_accelerator
 from searchers.common.torch_apart import torch_apart
-from searchers.gradient.offline import PATH, described, offsets
+from searchers.gradient.offline import PATH, network_inputs, size_offsets
 from workloads import load
 
 NETWORKS = ("alexnet", "resnet18", "resnet50", "bert_base")
@@ -35,8 +35,8 @@ def samples() -> tuple[FloatArray, FloatArray]:
                 for name in ("random", "local"):
                     record = dse.search(problem, name, budget=SAMPLES, seed=0).record
                     space, genes = problem.space, record.genes()
-                    rows.append(described(space, genes, layer_and_accelerator(space)))
-                    targets.append(_outcomes(problem.price(genes)) - offsets(space))
+                    rows.append(network_inputs(space, genes, layer_and_accelerator(space)))
+                    targets.append(_outcomes(problem.price(genes)) - size_offsets(space))
     found, outcomes = np.concatenate(rows), np.concatenate(targets)
     known = np.isfinite(outcomes).all(axis=1)
     return found[known], outcomes[known]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from searchers.adapters.common import Values, library
+from searchers.adapters.common import Values, import_library
 
 if TYPE_CHECKING:
     from dse.search.session import Session
@@ -14,8 +14,8 @@ LOSS = "loss"
 
 def client_of(study: Session, seed: int | None = None) -> Any:
     """A client whose experiment has the run's genes and minimises `loss`."""
-    api, values = library("ax.api.client"), Values(study)
-    kinds = library("ax.api.configs")
+    api, values = import_library("ax.api.client"), Values(study)
+    kinds = import_library("ax.api.configs")
     parameters = [
         kinds.RangeParameterConfig(name=_name(name), bounds=(0, most), parameter_type="int")
         for name, most in values.ranges().items()
@@ -31,7 +31,7 @@ def client_of(study: Session, seed: int | None = None) -> Any:
     return client
 
 
-def serve(client: Any, study: Session, at_once: int = 1) -> None:
+def serve_trials(client: Any, study: Session, at_once: int = 1) -> None:
     """Ask the client for trials and complete them, until the run's samples are spent."""
     values = Values(study)
     while study.remaining:

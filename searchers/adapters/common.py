@@ -49,7 +49,7 @@ def _is_range(gene: Any) -> bool:
     return bool(gene.kind == "ordinal" and gene.size > 1)
 
 
-def library(name: str) -> Any:
+def import_library(name: str) -> Any:
     """The module of that name; InputError that says what to install where it is not there."""
     try:
         return import_module(name)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from searchers.adapters.common import Values, library
+from searchers.adapters.common import Values, import_library
 
 if TYPE_CHECKING:
     from dse.search.session import Session
@@ -17,7 +17,7 @@ def problem_of(study: Session, name: str = "mappings") -> Any:
 
     A point outside of the bounds is moved to the nearest within, as the library leaves that to its users.
     """
-    package, values = library("ioh"), Values(study)
+    package, values = import_library("ioh"), Values(study)
     low, high = study.bounds
 
     def value(point: Any) -> float:

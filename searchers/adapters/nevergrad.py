@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from searchers.adapters.common import Values, library
+from searchers.adapters.common import Values, import_library
 
 if TYPE_CHECKING:
     from dse.search.session import Session
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def function_of(study: Session) -> tuple[Any, Callable[[Any], float]]:
     """The parametrization, and the function that `optimizer.minimize` takes: of integers and choices."""
-    kinds, values = library("nevergrad").p, Values(study)
+    kinds, values = import_library("nevergrad").p, Values(study)
     ranges = {
         name: kinds.Scalar(init=most / 2, lower=0, upper=most).set_integer_casting()
         for name, most in values.ranges().items()

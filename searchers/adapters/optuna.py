@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from searchers.adapters.common import Values, library
+from searchers.adapters.common import Values, import_library
 from searchers.peers.optunahub import make_sampler, sampler_class
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def sampler_named(package: str, registry: str = "", **settings: Any) -> Any:
 
 def benchmark_of(study: Session) -> Any:
     """The run in the form of an OptunaHub benchmark: a `BaseProblem` with a search space and directions."""
-    hub, optuna = library("optunahub"), library("optuna")
+    hub, optuna = import_library("optunahub"), import_library("optuna")
     values, kinds = Values(study), optuna.distributions
 
     class Benchmark(hub.benchmarks.BaseProblem):  # type: ignore[misc, name-defined]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from searchers.adapters.common import Values, library
+from searchers.adapters.common import Values, import_library
 
 if TYPE_CHECKING:
     from dse.search.session import Session
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def problem_of(study: Session) -> Any:
     """A problem for algorithms of mixed variables, such as MixedVariableGA. A generation is a batch."""
-    variable, problem = library("pymoo.core.variable"), library("pymoo.core.problem")
+    variable, problem = import_library("pymoo.core.variable"), import_library("pymoo.core.problem")
     values = Values(study)
     kinds = {name: variable.Integer(bounds=(0, most)) for name, most in values.ranges().items()}
     kinds |= {name: variable.Choice(options=every) for name, every in values.choices().items()}

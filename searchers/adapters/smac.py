@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from searchers.adapters.common import Values, library
+from searchers.adapters.common import Values, import_library
 
 if TYPE_CHECKING:
     from dse.search.session import Session
@@ -16,7 +16,7 @@ def target_of(study: Session, seed: int = 0) -> tuple[Any, Callable[..., float]]
 
     SMAC goes on where a target raises: give its scenario `n_trials` of at most the run's samples.
     """
-    kinds, values = library("ConfigSpace"), Values(study)
+    kinds, values = import_library("ConfigSpace"), Values(study)
     space = kinds.ConfigurationSpace(seed=seed)
     for name, most in values.ranges().items():
         space.add(kinds.UniformIntegerHyperparameter(name, 0, most))

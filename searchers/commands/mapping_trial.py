@@ -53,15 +53,15 @@ class MappingTrial:
     def teach(self, rounding: Rounding) -> Policy:
         """By the search that taught it, rounding from half of its samples on."""
         from learners.policy import load_policy
-        from learners.qat import aware
+        from learners.qat import learn_with_rounding
 
         def watch(progress: Progress) -> None:
             rounding.on = 2 * progress.samples >= progress.budget
 
-        cell = searched(self.about)
+        cell = teaching_cell(self.about)
         with TemporaryDirectory(prefix="dse-policy-") as folder:
             kept = Kept(Path(folder))
-            with aware(rounding):
+            with learn_with_rounding(rounding):
                 run_cell(cell, observers=[watch], keep=kept)
             kept.save(cell.name, dict(self.about))
             return load_policy(Path(folder)).policy
@@ -87,7 +87,7 @@ class _Drawn(Cell):
         return np.random.default_rng([self.seed, self.budget])
 
 
-def searched(about: Mapping[str, Any]) -> Cell:
+def teaching_cell(about: Mapping[str, Any]) -> Cell:
     """The search that taught a policy. InputError where it cannot be set up again."""
     try:
         search = about["search"]

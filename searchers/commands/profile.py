@@ -10,7 +10,7 @@ import typer
 from dse.cli import output
 from dse.cli.options import Json
 from dse.support.errors import InputError
-from searchers.common.refusals import refusals
+from searchers.common.refusals import refusals_as_input_errors
 
 
 def command(
@@ -52,16 +52,16 @@ def command(
     whole_number(held, "--held", least=0, most=10_000_000)
     env = env or DEFAULT_TASK
     sizes = [_size(text) for text in agents.split(",")]
-    with refusals():
+    with refusals_as_input_errors():
         data = _measured(learner, env, sizes, arms, settings or [], updates, held, clock)
     if out is not None:
         _write(data, out)
     if json:
         output.print_json(data)
     else:
-        from searchers.commands.profile_view import show
+        from searchers.commands.profile_view import print_tables
 
-        show(data, out)
+        print_tables(data, out)
 
 
 def _size(text: str) -> int:
@@ -82,8 +82,8 @@ def _measured(
 ) -> dict[str, object]:
     from dse.search.searcher import parse_settings
     from dse.support.errors import unknown
-    from learners.profiling import CLOCKS, profile
-    from learners.registry import arms_of, make_learner, task
+    from learners.profiling import CLOCKS, profile_arms
+    from learners.registry import arms_of, load_task, make_learner
     from searchers.commands.profile_view import as_data
 
     if clock not in CLOCKS:
@@ -94,19 +94,19 @@ def _measured(
         if arm not in declared:
             raise unknown("arm", arm, declared, f"those of {learner}")
     made = {arm: make_learner(learner, declared[arm] | shared) for arm in chosen}
-    make_env = task(env)
+    make_env = load_task(env)
     profiles = []
     for size in sizes:
         typer.echo(f"{learner} on {env}, {size} agents", err=True)
-        profiles += profile(made, make_env, size, updates=updates, held=held, clock=clock)
+        profiles += profile_arms(made, make_env, size, updates=updates, held=held, clock=clock)
     return as_data(learner, env, clock, profiles)
 
 
 def _write(data: dict[str, object], out: Path) -> None:
     from dse.report.plots import png
     from dse.support.files import make_folder, write_json, write_whole
-    from searchers.commands.profile_view import figure
+    from searchers.commands.profile_view import plot_phases
 
     make_folder(out)
     write_json(out / "profile.json", data)
-    write_whole(out / "profile.png", png(figure(data)), "figure")
+    write_whole(out / "profile.png", png(plot_phases(data)), "figure")

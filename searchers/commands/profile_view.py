@@ -44,7 +44,7 @@ def _one(profile: Profile) -> dict[str, Any]:
 def _compared(profiles: Sequence[Profile]) -> list[dict[str, Any]]:
     """Each arm beside the first one of as many agents: what sampling, the update and the whole take of it."""
     from learners.phases import SAMPLING
-    from learners.profiling import UPDATING, ratio
+    from learners.profiling import UPDATING, ratio_of_means
 
     rows = []
     for profile in profiles:
@@ -53,15 +53,15 @@ def _compared(profiles: Sequence[Profile]) -> list[dict[str, Any]]:
             continue
         for what, phases in (("sampling", (SAMPLING,)), ("update", UPDATING), ("whole", ())):
             if first.of(*phases).sum() > 0:
-                share, low, high = ratio(profile.of(*phases), first.of(*phases))
+                share, low, high = ratio_of_means(profile.of(*phases), first.of(*phases))
                 pair = {"agents": profile.agents, "arm": profile.arm, "than": first.arm, "time": what}
                 known = {"low": low, "high": high} if isfinite(low) else {"low": None, "high": None}
                 rows.append(pair | {"ratio": share, **known})
     return rows
 
 
-def show(data: Mapping[str, Any], out: object) -> None:
-    """Print tables."""
+def print_tables(data: Mapping[str, Any], out: object) -> None:
+    """Print where the time goes, by phase, and how the arms compare; `out` is the folder that was written."""
     console = output.make_console()
     title = (
         f"{data['learner']} on {data['env']}: ms of an update with its steps, by the {data['clock']} clock"
@@ -129,8 +129,8 @@ def _ms(seconds: float) -> float:
     return seconds * 1e3
 
 
-def figure(data: Mapping[str, Any]) -> Figure:
-    """The phases, stacked."""
+def plot_phases(data: Mapping[str, Any]) -> Figure:
+    """Milliseconds of an update, phases stacked: a panel for each size of the team, a bar for each arm."""
     from searchers.commands.phases_plot import phases_figure
 
     panels: dict[str, dict[str, list[float]]] = {}

@@ -10,7 +10,7 @@ import typer
 from dse.cli import output
 from dse.cli.options import ACCELERATOR_OPTION, LAYER_OPTION, Json
 from dse.support.errors import InputError
-from searchers.common.refusals import refusals
+from searchers.common.refusals import refusals_as_input_errors
 
 if TYPE_CHECKING:
     from learners.policy import SavedPolicy
@@ -58,7 +58,7 @@ def command(
     from learners.trials import precision_of, try_all
 
     chosen = [precision_of(_bits(text), not weights_alone, per_channel) for text in bits.split(",")]
-    with _one_thread(), refusals():
+    with _one_thread(), refusals_as_input_errors():
         saved = load_policy(policy)
         trial = _trial(saved, layer, accelerator, objective, samples, runs)
         tried = []
@@ -73,9 +73,9 @@ def command(
     if json:
         output.print_json(data)
     else:
-        from searchers.commands.quantise_view import show
+        from searchers.commands.quantise_view import print_table
 
-        show(data, out)
+        print_table(data, out)
 
 
 def _bits(text: str) -> int:
@@ -126,11 +126,11 @@ def _write(data: dict[str, Any], tried: list[Any], saved: SavedPolicy, out: Path
     from dse.support.files import make_folder, write_json, write_whole
     from learners.policy import save_policy
     from learners.trials import AWARE
-    from searchers.commands.quantise_view import figure
+    from searchers.commands.quantise_view import plot_losses
 
     make_folder(out)
     write_json(out / "quantise.json", output.plain(data))
-    write_whole(out / "quantise.png", png(figure(data)), "figure")
+    write_whole(out / "quantise.png", png(plot_losses(data)), "figure")
     for one in tried:
         name = f"{one.precision.weights}-bits" + ("-aware" if one.quantised == AWARE else "")
         save_policy(one.policy, out / name, saved.about)

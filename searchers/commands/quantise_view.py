@@ -47,8 +47,8 @@ def as_data(policy: str, algorithm: str, quality: str, tried: Sequence[Tried]) -
     }
 
 
-def show(data: Mapping[str, Any], out: object) -> None:
-    """Print the table."""
+def print_table(data: Mapping[str, Any], out: object) -> None:
+    """Print a row for each precision: bytes, time and quality; `out` is the folder that was written."""
     console = output.make_console()
     rows = [
         (
@@ -77,8 +77,8 @@ def show(data: Mapping[str, Any], out: object) -> None:
         console.print(f"written to {out}")
 
 
-def figure(data: Mapping[str, Any]) -> Figure:
-    """By how much it is worse, against bits."""
+def plot_losses(data: Mapping[str, Any]) -> Figure:
+    """By how many per cent each precision is worse than full precision, against its bits, with intervals."""
     import numpy as np
 
     from searchers.commands.bits_plot import bits_figure

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from dse.support.errors import InputError
 from dse.support.schema import Limits
-from searchers.common.play import Game, Playing, Reward, tell
-from searchers.common.refusals import refusals
+from searchers.common.play import Game, Playing, Reward, keep_learned
+from searchers.common.refusals import refusals_as_input_errors
 from searchers.common.settings import MAX_UNITS, Count, Finite, Layers, Positive, Repeats, Samples, Share
 from searchers.common.torch_apart import torch_apart
 
@@ -81,8 +81,8 @@ class ActorPlay(Playing):
         self, bits: int, pull_every: int, evaluate: Evaluator, rng: np.random.Generator, keep: Keep | None
     ) -> None:
         """Let one learner after another learn from actors of so many bits until the budget is spent."""
-        with torch_apart(), refusals():
-            from learners.actors import Actors, lockstep, spreads
+        with torch_apart(), refusals_as_input_errors():
+            from learners.actors import Actors, exploration_spreads, play_in_lockstep
             from learners.team import Team
 
             game = self.game()
@@ -91,9 +91,9 @@ class ActorPlay(Playing):
             while True:
                 learner = self.learning().begin(team, rng)
                 if keep is not None:
-                    tell(keep, learner.policy, game)
-                actors = Actors(team, learner, spreads(self.action_noise, self.actors), bits, rng)
-                lockstep(learner, actors, team, env, pull_every, bits, rng, Patience(self.patience))
+                    keep_learned(keep, learner.policy, game)
+                actors = Actors(team, learner, exploration_spreads(self.action_noise, self.actors), bits, rng)
+                play_in_lockstep(learner, actors, team, env, pull_every, bits, rng, Patience(self.patience))
 
     def game(self) -> Game:
         """What the actors play."""

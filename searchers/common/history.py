@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dse.core.objective import FIGURES, known_objective
 from dse.support import numerics
 from dse.support.arrays import FloatArray, IntArray
-from searchers.common.scores import scores
+from searchers.common.scores import penalised_losses
 from searchers.common.visited import Visited
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ class History:
         self._extend("figures", _log2(figures, ~refused))
         self._extend("needs", _log2(needs, ~refused))
         self._extend("losses", evaluations.loss)
-        self._extend("scores", scores(evaluations))
+        self._extend("scores", penalised_losses(evaluations))
         self._extend("refused", refused)
         return np.arange(start, len(self))
 

@@ -53,7 +53,7 @@ class Draws:
 _used: ContextVar[Draws | None] = ContextVar("_used", default=None)
 
 
-def route(package: str) -> None:
+def route_draws(package: str) -> None:
     """Have the modules of `package` that are loaded draw from the Draws in use, where there are any."""
     modules = [module for name, module in list(sys.modules.items()) if f"{name}.".startswith(f"{package}.")]
     for module in modules:
@@ -62,7 +62,7 @@ def route(package: str) -> None:
                 setattr(module, name, instead)
 
 
-def inherit(thread: type[threading.Thread]) -> None:
+def inherit_draws(thread: type[threading.Thread]) -> None:
     """Have threads of this class, a library's own, draw from the Draws in use where they are made."""
     if "_made_in" in vars(thread):
         return

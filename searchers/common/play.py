@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 from dse.search.abilities import FIRST
 from dse.support.errors import InputError, StorageError, unknown
 from dse.support.files import make_folder
-from searchers.common.refusals import refusals
+from searchers.common.refusals import refusals_as_input_errors
 
 if TYPE_CHECKING:
     from pettingzoo import ParallelEnv
@@ -127,12 +127,12 @@ def version_of(searcher: Playing) -> str:
     return "2" if game.form == "refine" or (game.episode_steps or 1) > 1 else FIRST
 
 
-def tell(keep: Keep, learned: Callable[[], Policy], game: Game) -> None:
-    """Tell who keeps it how to get what has been learned. InputError where it could not be saved."""
-    from learners.plain_data import safetensors
+def keep_learned(keep: Keep, learned: Callable[[], Policy], game: Game) -> None:
+    """Give `keep` a function that returns what is learned by then. InputError where it could not be saved."""
+    from learners.plain_data import import_safetensors
 
-    with refusals():
-        safetensors()
+    with refusals_as_input_errors():
+        import_safetensors()
     keep(lambda: Learned(learned(), game))
 
 

@@ -10,7 +10,7 @@ from learners.errors import InputError as Refused
 
 
 @contextmanager
-def refusals() -> Iterator[None]:
+def refusals_as_input_errors() -> Iterator[None]:
     """Within, what a learner refuses is an InputError of the framework's, with the same message."""
     try:
         yield

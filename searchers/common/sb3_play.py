@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from searchers.common.own_draws import Draws, route
-from searchers.common.play import ENDLESS, Playing, tell
-from searchers.common.refusals import refusals
-from searchers.common.torch_apart import handed, torch_apart
+from searchers.common.own_draws import Draws, route_draws
+from searchers.common.play import ENDLESS, Playing, keep_learned
+from searchers.common.refusals import refusals_as_input_errors
+from searchers.common.torch_apart import draw_from_generator, torch_apart
 
 if TYPE_CHECKING:
     import numpy as np
@@ -44,23 +44,23 @@ class AgentPlay(Playing):
 
     def search(self, evaluate: Evaluator, rng: np.random.Generator, keep: Keep | None = None) -> None:
         """Let one agent after another learn until the budget is spent. The last one's policy is kept."""
-        with torch_apart(), refusals():
+        with torch_apart(), refusals_as_input_errors():
             import torch
 
-            from learners.sb3 import begin, policy_of
+            from learners.sb3 import new_agent, policy_of
             from learners.team import Team
             from searchers.common.sb3_env import StableBaselinesEnv
 
-            route("stable_baselines3")
+            route_draws("stable_baselines3")
             draws = _Draws(Draws.seeded(0), torch.Generator())
             game, settings = self.game(), self.settings(len(evaluate.space.sizes))
             team = Team.of(game.environment(evaluate))
             shared = game.side_by_side(evaluate, self.n_envs)
             while True:
                 env = StableBaselinesEnv(shared)
-                agent = begin(self.algorithm, env, int(rng.integers(2**32)), settings, draws)
+                agent = new_agent(self.algorithm, env, int(rng.integers(2**32)), settings, draws)
                 if keep is not None:
-                    tell(keep, partial(policy_of, agent, team), game)
+                    keep_learned(keep, partial(policy_of, agent, team), game)
 
                 def still_learning(*_: Any, env: StableBaselinesEnv = env) -> bool:
                     return not self.patience or env.idle < self.patience
@@ -81,4 +81,4 @@ class _Draws:
         self.torch.manual_seed(seed)
 
     def handed(self) -> AbstractContextManager[Any]:
-        return handed(self.torch)
+        return draw_from_generator(self.torch)

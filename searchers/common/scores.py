@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 BEYOND_ANY_LOSS = 1e200
 
 
-def scores(evaluations: Evaluations) -> FloatArray:
+def penalised_losses(evaluations: Evaluations) -> FloatArray:
     """Numbers (n,) to minimise: losses, and beyond all losses the infeasible points.
 
     Those that do not fit the buffers come by the doublings, added over the buffers, that they need beyond

@@ -20,7 +20,7 @@ _LAYER = Layer(type="CONV", K=64, C=64, Y=56, X=56, R=3, S=3, stride=(1, 1), pad
 _ENDLESS = 10**9
 
 
-def mapping(form: str, agents: int) -> ParallelEnv:
+def mapping_game(form: str, agents: int) -> ParallelEnv:
     """A game of that form, on a layer such as ResNet-18 begins with; each agent has neighbouring genes."""
     from searchers.environments import MappingParallelEnv, SequentialParallelEnv
 
@@ -35,4 +35,4 @@ def mapping(form: str, agents: int) -> ParallelEnv:
     return SequentialParallelEnv(groups, form, evaluator=evaluate, reward="-log")  # type: ignore[arg-type]
 
 
-one_step, construct, refine = (partial(mapping, form) for form in ("one-step", "construct", "refine"))
+one_step, construct, refine = (partial(mapping_game, form) for form in ("one-step", "construct", "refine"))

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from learners.settings import OffPolicy
-from searchers.common.play import ENDLESS, Form, Game, Playing, Reward, tell
-from searchers.common.refusals import refusals
+from searchers.common.play import ENDLESS, Form, Game, Playing, Reward, keep_learned
+from searchers.common.refusals import refusals_as_input_errors
 from searchers.common.torch_apart import torch_apart
 
 if TYPE_CHECKING:
@@ -44,9 +44,9 @@ class TeamPlay(Playing, OffPolicy):
     ) -> None:
         """Let a team learn by the algorithm, which takes `learning` settings, until the budget is spent."""
         from learners.team import Team
-        from learners.training import play
+        from learners.training import learn_for_steps
 
-        with torch_apart(), refusals():
+        with torch_apart(), refusals_as_input_errors():
             game = self.game()
             env = game.environment(evaluate)
             settings = self.learning()
@@ -54,8 +54,8 @@ class TeamPlay(Playing, OffPolicy):
                 settings["train_freq"] *= len(env.possible_agents)
             learner = algorithm(**settings).begin(Team.of(env), rng)
             if keep is not None:
-                tell(keep, learner.policy, game)
-            play(learner, env, ENDLESS, rng)
+                keep_learned(keep, learner.policy, game)
+            learn_for_steps(learner, env, ENDLESS, rng)
 
     def learning(self) -> dict[str, Any]:
         """The settings that are the algorithm's."""

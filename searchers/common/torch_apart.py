@@ -37,14 +37,14 @@ def torch_apart(seed: int | None = None) -> Iterator[None]:
     try:
         with (
             _no_folder_left(),
-            nullcontext() if seed is None else handed(torch.Generator().manual_seed(seed)),
+            nullcontext() if seed is None else draw_from_generator(torch.Generator().manual_seed(seed)),
         ):
             yield
     finally:
         torch.set_num_threads(threads)
 
 
-def handed(generator: torch.Generator) -> AbstractContextManager[Any]:
+def draw_from_generator(generator: torch.Generator) -> AbstractContextManager[Any]:
     """Within, torch's functions draw from this generator in this thread where they are passed none.
 
     The draws are those of the shared one from the same seed. Every call of torch takes 2 us more.

@@ -10,8 +10,8 @@ import numpy as np
 
 from dse.support.errors import InputError
 from dse.support.schema import Limits
-from searchers.common.play import ENDLESS, Form, Game, Playing, Reward, tell
-from searchers.common.refusals import refusals
+from searchers.common.play import ENDLESS, Form, Game, Playing, Reward, keep_learned
+from searchers.common.refusals import refusals_as_input_errors
 from searchers.common.settings import MAX_SAMPLES, MAX_UNITS, Count, Samples, Share
 from searchers.common.torch_apart import torch_apart
 
@@ -84,15 +84,15 @@ class ValuePlay(Playing):
     def search(self, evaluate: Evaluator, rng: np.random.Generator, keep: Keep | None = None) -> None:
         """Let a team learn until the budget is spent."""
         from learners.team import Team
-        from learners.training import play
+        from learners.training import learn_for_steps
 
-        with torch_apart(), refusals():
+        with torch_apart(), refusals_as_input_errors():
             game = self.game()
             env = game.environment(evaluate)
             learner = self.learning().begin(Team.of(env), rng)
             if keep is not None:
-                tell(keep, learner.policy, game)
-            play(learner, env, ENDLESS, rng)
+                keep_learned(keep, learner.policy, game)
+            learn_for_steps(learner, env, ENDLESS, rng)
 
     def learning(self) -> QMIX:
         """How the team learns."""

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from searchers.environments.one_step import MappingEnv, MappingParallelEnv, MappingVectorEnv
 from searchers.environments.sequential import SequentialEnv, SequentialParallelEnv
-from searchers.environments.view import OBSERVED, REWARDS, Options, observe
+from searchers.environments.view import OBSERVED, REWARDS, Options, observe_figures
 
 __all__ = [
     "MappingEnv",
@@ -30,5 +30,5 @@ __all__ = [
     "Options",
     "OBSERVED",
     "REWARDS",
-    "observe",
+    "observe_figures",
 ]

@@ -10,7 +10,7 @@ from pettingzoo import ParallelEnv
 
 from dse.search.record import Record
 from dse.support.errors import InputError
-from searchers.environments.view import RENDER_MODES, Observations, View, partition
+from searchers.environments.view import RENDER_MODES, Observations, View, partition_genes
 
 Told = tuple[
     dict[str, Observations], dict[str, float], dict[str, bool], dict[str, bool], dict[str, dict[str, Any]]
@@ -41,7 +41,7 @@ class Grouped(Viewed, ParallelEnv[str, Observations, Any]):  # type: ignore[misc
     def _begin(self, view: View, groups: Sequence[Sequence[str | int]] | None) -> None:
         """Deal the genes of the view to agents."""
         self._view, self.render_mode = view, view.render_mode
-        parts = partition(groups, view.names)
+        parts = partition_genes(groups, view.names)
         names = ["+".join(view.names[gene] for gene in part) for part in parts]
         self.groups: dict[str, tuple[int, ...]] = dict(zip(names, parts, strict=True))
         self.possible_agents = names

@@ -260,7 +260,7 @@ class View:
         """What n environments observe, (n, observed); zeros for figures that there are none of."""
         seen = np.zeros((n, self.observed), np.float32)
         if evaluations is not None:
-            figures = observe(evaluations)
+            figures = observe_figures(evaluations)
             seen[: len(figures), : len(OBSERVED)] = figures
         if self._points is not None:
             seen[:, len(OBSERVED) :] = self._points / np.maximum(self.sizes - 1, 1)
@@ -285,7 +285,7 @@ class View:
         return Evaluator(problem, budget, record=self._record)
 
 
-def observe(evaluations: Evaluations) -> Observations:
+def observe_figures(evaluations: Evaluations) -> Observations:
     """The OBSERVED figures of n points on a logarithmic scale from 0 to 1: (n, 4).
 
     A figure x becomes log2(1 + x) / 64. Points that the cost model refuses have figures of 0 and show zeros.
@@ -303,7 +303,9 @@ def info_of(genes: IntArray, evaluations: Evaluations | None) -> dict[str, Any]:
     return {"genes": genes[0].copy(), **figures, "reason": Reason(int(evaluations.reason[0])).text}
 
 
-def partition(groups: Sequence[Sequence[str | int]] | None, names: Sequence[str]) -> list[tuple[int, ...]]:
+def partition_genes(
+    groups: Sequence[Sequence[str | int]] | None, names: Sequence[str]
+) -> list[tuple[int, ...]]:
     """The groups as positions of the genes with these names, each gene in exactly one."""
     if groups is None:
         return [(gene,) for gene in range(len(names))]

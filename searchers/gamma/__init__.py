@@ -34,8 +34,8 @@ import numpy as np
 from dse.support.arrays import FloatArray, IntArray
 from dse.support.errors import InputError, shorten, unknown
 from dse.support.validation import whole_number
-from searchers.common.scores import scores
-from searchers.common.settings import MAX_POINTS, MAX_REPEATS, probability, share
+from searchers.common.scores import penalised_losses
+from searchers.common.settings import MAX_POINTS, MAX_REPEATS, check_probability, check_share
 from searchers.common.visited import Visited
 from searchers.gamma.operators import Operators
 
@@ -75,8 +75,8 @@ class Rates:
     def __post_init__(self) -> None:
         whole_number(self.population_size, "population_size", least=2, most=MAX_POINTS)
         whole_number(self.loci, "loci", least=0, most=MAX_REPEATS)
-        share(self.parents, "parents")
-        share(self.elite, "elite")
+        check_share(self.parents, "parents")
+        check_share(self.elite, "elite")
         for name in (
             "tile_crossover_prob",
             "reorder_prob",
@@ -84,7 +84,7 @@ class Rates:
             "parallel_mutation_prob",
             "small_step_prob",
         ):
-            probability(getattr(self, name), name)
+            check_probability(getattr(self, name), name)
         if not isinstance(self.rank_infeasible, bool):
             raise InputError(f"rank_infeasible must be true or false, got {shorten(self.rank_infeasible)}")
         whole_number(self.patience, "patience", least=0)
@@ -174,13 +174,13 @@ def _evolve(
     living, losses = np.empty((0, len(space.sizes)), np.int64), np.empty(0)
     if known:
         living = known.genes
-        losses = scores(known.evaluations) if rates.rank_infeasible else known.evaluations.loss
+        losses = penalised_losses(known.evaluations) if rates.rank_infeasible else known.evaluations.loss
     children = space.sample(rng, max(rates.population_size - len(living), 1))
     best, idle = np.inf, 0
     while not rates.patience or idle <= rates.patience:
         children = visited.renew(children, lambda _, known: space.neighbour(rng, known), rates.retries)
         evaluations = evaluate(children)
-        graded = scores(evaluations) if rates.rank_infeasible else evaluations.loss
+        graded = penalised_losses(evaluations) if rates.rank_infeasible else evaluations.loss
         living, losses = np.concatenate([living, children]), np.concatenate([losses, graded])
         living, losses = _ranked(living, losses)
         parents = living[: max(1, round(rates.parents * rates.population_size))]
@@ -188,7 +188,7 @@ def _evolve(
             parents = parents[np.isfinite(losses[: len(parents)])]
         if not len(parents):
             return
-        children = breed(parents, rates, operators, rng)
+        children = breed_children(parents, rates, operators, rng)
         idle = 0 if losses[0] < best else idle + 1
         best = losses[0]
         elite = max(1, round(rates.elite * rates.population_size))
@@ -202,7 +202,9 @@ def _ranked(genes: IntArray, losses: FloatArray) -> tuple[IntArray, FloatArray]:
     return genes[order], losses[order]
 
 
-def breed(parents: IntArray, rates: Rates, operators: Operators, rng: np.random.Generator) -> IntArray:
+def breed_children(
+    parents: IntArray, rates: Rates, operators: Operators, rng: np.random.Generator
+) -> IntArray:
     """A generation of children: (population, genes)."""
     children = operators.cross(parents, rates.population_size, rates.tile_crossover_prob, rng)
     operators.reorder(children, rng.random(len(children)) < rates.reorder_prob, rng)

@@ -82,16 +82,16 @@ class Generative:
 
     def _points(self, evaluate: Evaluator, rng: np.random.Generator) -> IntArray:
         """Distinct designs to begin with, that are not known: at most `n_generated`."""
-        from searchers.generative.mapper import known, read
-        from searchers.generative.sequences import context, genes_of
+        from searchers.generative.mapper import known_sequences, read_mapper
+        from searchers.generative.sequences import context_vector, genes_of
 
         space = evaluate.space
         structure = mappings_of(space)
         assert structure is not None
-        here = context(structure, evaluate.objective)
-        mapper, middle, spread = read("sparse" if self.source == "sparse" else "mapper")
+        here = context_vector(structure, evaluate.objective)
+        mapper, middle, spread = read_mapper("sparse" if self.source == "sparse" else "mapper")
         if self.source == "nearest":
-            contexts, best = known()
+            contexts, best = known_sequences()
             distances = np.square((contexts - here) / spread).sum(axis=1)
             tokens = best[np.argsort(distances, kind="stable")[: 2 * self.n_generated]]
         else:

@@ -74,7 +74,7 @@ def _possible() -> Tensor:
     return torch.arange(VOCABULARY) < counts[:, None]
 
 
-def read(name: str = "mapper") -> tuple[Mapper, FloatArray, FloatArray]:
+def read_mapper(name: str = "mapper") -> tuple[Mapper, FloatArray, FloatArray]:
     """A mapper as it was taught, `sparse` by mixed sparsity; the mean and the deviation of its contexts."""
     with np.load(PATH) as held:
         middle, spread = held["middle"], held["spread"]
@@ -88,7 +88,7 @@ def read(name: str = "mapper") -> tuple[Mapper, FloatArray, FloatArray]:
     return mapper, middle, spread
 
 
-def known() -> tuple[FloatArray, IntArray]:
+def known_sequences() -> tuple[FloatArray, IntArray]:
     """The contexts that the mapper was taught by, (n, inputs - 1), and the best sequence of each."""
     with np.load(PATH) as held:
         return held["contexts"].astype(np.float64), held["best"].astype(np.int64)

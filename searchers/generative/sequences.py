@@ -45,8 +45,8 @@ def has_sequences(space: Space, objective: str) -> bool:
     )
 
 
-def context(structure: MappingStructure, objective: str) -> FloatArray:
-    """A layer, an accelerator and an objective as numbers."""
+def context_vector(structure: MappingStructure, objective: str) -> FloatArray:
+    """What layer_and_accelerator says, then for each of OBJECTIVES 1 where it is the one, else 0: (n,)."""
     kinds = [objective == known for known in OBJECTIVES]
     return np.append(layer_and_accelerator(structure), np.array(kinds, np.float64))
 

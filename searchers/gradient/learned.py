@@ -9,7 +9,7 @@ import numpy as np
 from dse.support.arrays import IntArray
 from searchers.common.features import VaryingFeatures, probes
 from searchers.common.history import History, objective_factors
-from searchers.gradient.offline import taught
+from searchers.gradient.offline import taught_for
 from searchers.gradient.relaxed import Relaxed
 from searchers.gradient.surrogate import Scale, Surrogate
 
@@ -40,7 +40,7 @@ class _Search:
         self._settings, self._evaluate, self._rng = settings, evaluate, rng
         space = evaluate.space
         self._space = space
-        self._taught = taught(space, evaluate.objective) if settings.offline else None
+        self._taught = taught_for(space, evaluate.objective) if settings.offline else None
         self._describe = self._taught.describe if self._taught else VaryingFeatures(space)
         factors = objective_factors(space, evaluate.objective)
         self._history = History(space, self._describe, factors)

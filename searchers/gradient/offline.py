@@ -44,7 +44,7 @@ class Taught:
 
     def describe(self, genes: IntArray) -> FloatArray:
         """The features of the vectors (n, genes), and the layer's and the accelerator's figures."""
-        return described(self.space, genes, self.context)
+        return network_inputs(self.space, genes, self.context)
 
     def surrogate(self, rng: np.random.Generator) -> Surrogate:
         """The network as it was taught, to go on learning."""
@@ -60,23 +60,23 @@ class Taught:
         return made
 
 
-def taught(space: Space, objective: str) -> Taught | None:
-    """What there is for a space and an objective; None where they are none that the network knows."""
+def taught_for(space: Space, objective: str) -> Taught | None:
+    """The network for searches of a space by an objective; None where it was not taught such ones."""
     structure, factors = mappings_of(space), objective_factors(space, objective)
     fits = structure is not None and not structure.has_machines and len(space.feature_names) == FEATURES
     if structure is None or not (fits and factors and set(factors) <= set(FACTORS)):
         return None
     outputs = np.array([*(FACTORS.index(factor) for factor in factors), 2, 3])
-    return Taught(space, layer_and_accelerator(structure), offsets(structure)[outputs], outputs)
+    return Taught(space, layer_and_accelerator(structure), size_offsets(structure)[outputs], outputs)
 
 
-def described(space: Space, genes: IntArray, figures: FloatArray) -> FloatArray:
-    """What the network looks at: (n, inputs)."""
+def network_inputs(space: Space, genes: IntArray, figures: FloatArray) -> FloatArray:
+    """The network's inputs (n, inputs): the features of each vector, then the `figures`, of all the same."""
     return np.concatenate([space.features(genes), np.tile(figures, (len(genes), 1))], axis=1)
 
 
-def offsets(structure: MappingStructure) -> FloatArray:
-    """log2 of the cycles of all PEs at work all the time, and of the MACs; needs have none."""
+def size_offsets(structure: MappingStructure) -> FloatArray:
+    """What size adds to each output (4,): log2 of cycles of all PEs at work, log2 of MACs, 0 for needs."""
     layer, machine = structure.layer, structure.accelerator
     units = machine.num_pes * machine.simd_lanes
     return np.append(numerics.log2(np.array([layer.macs / units, layer.macs], np.float64)), [0.0, 0.0])

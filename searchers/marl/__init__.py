@@ -35,7 +35,7 @@ from dse.support.validation import positive_number, whole_number
 from searchers.common.sub_budget import SubBudget
 from searchers.common.visited import Visited
 from searchers.marl.assignment import NAMED, named_groups, read_groups
-from searchers.marl.ppo import Learning, play
+from searchers.marl.ppo import Learning, learn_to_end
 
 if TYPE_CHECKING:
     from dse.search.evaluator import Evaluator
@@ -121,7 +121,7 @@ class MARL(Learning):
     def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
         """Deal the genes to agents and let these learn until the budget is spent."""
         visited = Visited(evaluate.space)
-        play(evaluate, rng, self, self._deal(evaluate, rng, visited), visited)
+        learn_to_end(evaluate, rng, self, self._deal(evaluate, rng, visited), visited)
 
     def _deal(self, evaluate: Evaluator, rng: np.random.Generator, visited: Visited) -> IntArray:
         """The agent of each gene: (genes,)."""

@@ -18,11 +18,11 @@ from dse.support import numerics
 from dse.support.arrays import BoolArray, FloatArray, IntArray
 from dse.support.errors import InputError, shorten, unknown
 from dse.support.validation import positive_number, whole_number
-from searchers.common.settings import MAX_POINTS, MAX_REPEATS, MAX_UNITS, share
+from searchers.common.settings import MAX_POINTS, MAX_REPEATS, MAX_UNITS, check_share
 from searchers.common.visited import Visited
 from searchers.marl.agents import Agents, Clipping
 from searchers.marl.policies import ActionArray, Actions, Policy
-from searchers.marl.rewards import Reward, advantages
+from searchers.marl.rewards import Reward, batch_advantages
 
 if TYPE_CHECKING:
     from dse.core.evaluations import Evaluations
@@ -86,7 +86,7 @@ class Learning:
         whole_number(self.hidden, "hidden", most=MAX_UNITS)
         whole_number(self.patience, "patience", least=0)
         whole_number(self.retries, "retries", least=0, most=MAX_REPEATS)
-        share(self.elite, "elite")
+        check_share(self.elite, "elite")
         for name in ("learning_rate", "clip_range", "max_grad_norm"):
             positive_number(getattr(self, name), name)
         if not 0 <= self.ent_coef < np.inf:
@@ -125,7 +125,7 @@ class ObservationNormalizer:
         return np.where(priced[:, np.newaxis], np.clip((logs - mean) / deviation, -5, 5), 0.0)
 
 
-def play(
+def learn_to_end(
     evaluate: Evaluator, rng: np.random.Generator, learning: Learning, agent_of: IntArray, visited: Visited
 ) -> None:
     """Let agents who hold the genes by `agent_of` learn, and fresh ones if stale, to the budget's end."""
@@ -154,10 +154,10 @@ def _play_once(
     best, idle = np.inf, 0
     while True:
         policy = agents.policy(observations)
-        actions, repeated = draw(policy, visited, learning.retries, rng)
+        actions, repeated = draw_actions(policy, visited, learning.retries, rng)
         evaluations = evaluate(policy.genes(actions))
-        shared = advantages(evaluations, learning.reward, learning.elite, learning.normalize_advantage)
-        improve(agents, policy, observations, actions, shared, learning)
+        shared = batch_advantages(evaluations, learning.reward, learning.elite, learning.normalize_advantage)
+        improve_agents(agents, policy, observations, actions, shared, learning)
         observations = normalizer(evaluations)
 
         lowest = evaluations.loss.min()
@@ -171,12 +171,16 @@ def _learn_known(known: Known, agents: Agents, learning: Learning, normalizer: O
     """Learn from the points that a search has begun with as if the agents had drawn them."""
     observations = np.zeros((len(known.genes), normalizer.inputs))
     policy = agents.policy(observations)
-    shared = advantages(known.evaluations, learning.reward, learning.elite, learning.normalize_advantage)
-    improve(agents, policy, observations, policy.actions(known.genes), shared, learning)
+    shared = batch_advantages(
+        known.evaluations, learning.reward, learning.elite, learning.normalize_advantage
+    )
+    improve_agents(agents, policy, observations, policy.actions(known.genes), shared, learning)
     normalizer(known.evaluations)
 
 
-def draw(policy: Policy, visited: Visited, retries: int, rng: np.random.Generator) -> tuple[ActionArray, int]:
+def draw_actions(
+    policy: Policy, visited: Visited, retries: int, rng: np.random.Generator
+) -> tuple[ActionArray, int]:
     """An action for each observation, (n, genes), and how many of them were drawn anew `retries` times."""
     retried = [0]
     actions = policy.draw(np.arange(policy.units.shape[1]), rng)
@@ -190,7 +194,7 @@ def draw(policy: Policy, visited: Visited, retries: int, rng: np.random.Generato
     return actions, retried[-1] if len(retried) > retries else 0
 
 
-def improve(
+def improve_agents(
     agents: Agents,
     policy: Policy,
     observations: FloatArray,

@@ -9,7 +9,7 @@ import numpy as np
 
 from dse.support import numerics
 from dse.support.arrays import BoolArray, FloatArray
-from searchers.common.scores import scores
+from searchers.common.scores import penalised_losses
 
 if TYPE_CHECKING:
     from dse.core.evaluations import Evaluations
@@ -29,7 +29,9 @@ exceed the buffers. A batch without a feasible point is rewarded by `rank` where
 """
 
 
-def advantages(evaluations: Evaluations, reward: Reward, elite: float, normalise: bool = True) -> FloatArray:
+def batch_advantages(
+    evaluations: Evaluations, reward: Reward, elite: float, normalise: bool = True
+) -> FloatArray:
     """Rewards of the batch with mean 0 and deviation 1, or all 0 where no point is better than another.
 
     The batch's mean stands in for a critic; `elite` is the share that the reward `elite` is given to. Unless
@@ -40,11 +42,11 @@ def advantages(evaluations: Evaluations, reward: Reward, elite: float, normalise
     if reward in ("-log", "1/x") and feasible.any():
         rewards = _by_loss(losses, feasible, reward)
     else:
-        rewards = _by_rank(scores(evaluations), elite if reward == "elite" else 0.0)
-    return standardised(rewards) if normalise else rewards - rewards.mean()
+        rewards = _by_rank(penalised_losses(evaluations), elite if reward == "elite" else 0.0)
+    return standardised_rewards(rewards) if normalise else rewards - rewards.mean()
 
 
-def standardised(rewards: FloatArray) -> FloatArray:
+def standardised_rewards(rewards: FloatArray) -> FloatArray:
     """The rewards less their mean, over their deviation; all 0 if they are equal."""
     centred = rewards - rewards.mean()
     deviation = float(centred.std())

@@ -19,7 +19,7 @@ from dse.support.arrays import FloatArray, IntArray
 from dse.support.validation import whole_number
 from searchers.common.settings import MAX_DATA, MAX_POINTS
 from searchers.common.torch_apart import torch_apart
-from searchers.peers.common import library, play
+from searchers.peers.common import ask_and_tell, import_library
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -59,9 +59,11 @@ class BoTorch:
 
     def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
         """Ask and tell, until the budget is spent."""
-        library("botorch.optim.optimize_mixed", "botorch")
+        import_library("botorch.optim.optimize_mixed", "botorch")
         with torch_apart(int(rng.integers(2**31))):
-            play(lambda space, seed: _Model(self, space, seed), evaluate, rng, most=self.max_training_samples)
+            ask_and_tell(
+                lambda space, seed: _Model(self, space, seed), evaluate, rng, most=self.max_training_samples
+            )
 
 
 class _Model:

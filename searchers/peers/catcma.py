@@ -15,7 +15,7 @@ import numpy as np
 from dse.support.arrays import FloatArray, IntArray
 from dse.support.validation import whole_number
 from searchers.common.settings import MAX_POINTS
-from searchers.peers.common import library, play
+from searchers.peers.common import ask_and_tell, import_library
 
 if TYPE_CHECKING:
     from dse.core.space import Space
@@ -39,8 +39,8 @@ class CatCMA:
 
     def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
         """Ask and tell, until the budget is spent."""
-        cmaes = library("cmaes", "catcma")
-        play(lambda space, seed: _Strategy(cmaes, space, seed, self.population_size), evaluate, rng)
+        cmaes = import_library("cmaes", "catcma")
+        ask_and_tell(lambda space, seed: _Strategy(cmaes, space, seed, self.population_size), evaluate, rng)
 
 
 class _Strategy:

@@ -14,7 +14,7 @@ import numpy as np
 from dse.core.objective import names_several
 from dse.support.arrays import FloatArray, IntArray
 from dse.support.errors import InputError
-from searchers.common.own_draws import Draws, route
+from searchers.common.own_draws import Draws, route_draws
 
 if TYPE_CHECKING:
     from dse.core.evaluations import Evaluations
@@ -63,19 +63,19 @@ class Penalised:
         return values
 
 
-def library(name: str, extra: str) -> Any:
-    """The module, with draws of its own (see `apart`), or an InputError that says what to install."""
+def import_library(name: str, extra: str) -> Any:
+    """The module, with draws of its own (see `isolated_library`), or InputError: what to install."""
     try:
         module = import_module(name)
     except ImportError as error:
         raise InputError(
             f"searcher {extra!r} needs a library that is not here ({error}): pip install 'dse-arena[{extra}]'"
         ) from None
-    route(name.partition(".")[0])
+    route_draws(name.partition(".")[0])
     return module
 
 
-def play(
+def ask_and_tell(
     make: Callable[[Space, int], Peer],
     evaluate: Evaluator,
     rng: np.random.Generator,
@@ -89,7 +89,7 @@ def play(
     `seeds`, generators that its library makes without a seed get one.
     """
     penalised, known = Penalised(), evaluate.known
-    with apart(rng, seeds):
+    with isolated_library(rng, seeds):
         while evaluate.remaining:
             peer, samples = make(evaluate.space, int(rng.integers(2**31))), 0
             if len(known.genes):
@@ -103,7 +103,7 @@ def play(
 
 
 @contextmanager
-def apart(rng: np.random.Generator, seeds: bool = False) -> Iterator[None]:
+def isolated_library(rng: np.random.Generator, seeds: bool = False) -> Iterator[None]:
     """Keep a library quiet, on one thread, and what it draws by itself to streams of the search's own."""
     from threadpoolctl import threadpool_limits
 
@@ -114,8 +114,8 @@ def apart(rng: np.random.Generator, seeds: bool = False) -> Iterator[None]:
 
 
 @contextmanager
-def silenced(name: str) -> Iterator[None]:
-    """Without the warnings that a package logs."""
+def silenced_warnings(name: str) -> Iterator[None]:
+    """Within, the package of that `name` logs nothing less than critical."""
     logger = logging.getLogger(name)
     level = logger.level
     logger.setLevel(logging.CRITICAL)

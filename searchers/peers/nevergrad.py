@@ -13,8 +13,8 @@ import numpy as np
 
 from dse.support.arrays import FloatArray, IntArray
 from dse.support.errors import unknown
-from searchers.common.own_draws import inherit, route
-from searchers.peers.common import library, play
+from searchers.common.own_draws import inherit_draws, route_draws
+from searchers.peers.common import ask_and_tell, import_library
 
 if TYPE_CHECKING:
     from dse.core.space import Space
@@ -34,14 +34,14 @@ class Nevergrad:
 
     def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
         """Ask and tell, until the budget is spent."""
-        package = library("nevergrad", "nevergrad")
-        route("cma")
-        inherit(import_module("nevergrad.optimization.recaster")._MessagingThread)
+        package = import_library("nevergrad", "nevergrad")
+        route_draws("cma")
+        inherit_draws(import_module("nevergrad.optimization.recaster")._MessagingThread)
         registry = package.optimizers.registry
         if self.optimizer not in registry:
             raise unknown("optimizer", self.optimizer, sorted(registry))
         budget = evaluate.remaining
-        play(
+        ask_and_tell(
             lambda space, seed: _Optimiser(package, registry[self.optimizer], space, seed, budget),
             evaluate,
             rng,

@@ -14,7 +14,7 @@ import numpy as np
 from dse.support.validation import whole_number
 from searchers.common.settings import MAX_DATA, MAX_POINTS
 from searchers.common.torch_apart import torch_apart
-from searchers.peers.common import library, play
+from searchers.peers.common import ask_and_tell, import_library
 from searchers.peers.optuna_studies import Study
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class OptunaGP:
 
     def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
         """Ask and tell, until the budget is spent."""
-        samplers = library("optuna.samplers", "optuna-gp")
+        samplers = import_library("optuna.samplers", "optuna-gp")
 
         def make(space: Space, seed: int) -> Study:
             sampler = samplers.GPSampler(
@@ -51,4 +51,4 @@ class OptunaGP:
             return Study(space, sampler, "optuna-gp")
 
         with torch_apart(int(rng.integers(2**31))):
-            play(make, evaluate, rng, most=self.trials_per_study)
+            ask_and_tell(make, evaluate, rng, most=self.trials_per_study)

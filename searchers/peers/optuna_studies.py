@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dse.support.arrays import FloatArray, IntArray
-from searchers.peers.common import library
+from searchers.peers.common import import_library
 
 if TYPE_CHECKING:
     from dse.core.space import Space
@@ -18,7 +18,7 @@ def distributions_of(space: Space, extra: str, floats: bool = False) -> dict[str
 
     With `floats` each is a number that is rounded, for samplers that know no others.
     """
-    kinds = library("optuna", extra).distributions
+    kinds = import_library("optuna", extra).distributions
     if floats:
         return {gene.name: kinds.FloatDistribution(-0.5, gene.size - 0.5) for gene in space.genes}
     return {
@@ -35,7 +35,7 @@ class Study:
     def __init__(
         self, space: Space, sampler: Any, extra: str, objectives: int = 1, *, floats: bool = False
     ) -> None:
-        self._optuna: Any = library("optuna", extra)
+        self._optuna: Any = import_library("optuna", extra)
         self._optuna.logging.set_verbosity(self._optuna.logging.ERROR)
         self._study = self._optuna.create_study(sampler=sampler, directions=["minimize"] * objectives)
         # Who has no more to propose stops a study, which can be stopped in a loop of its own only.

@@ -20,9 +20,9 @@ import numpy as np
 from dse.core.objective import parse_objectives
 from dse.support.errors import InputError, exception_text, shorten, unknown
 from dse.support.hashing import digest
-from searchers.common.own_draws import route
+from searchers.common.own_draws import route_draws
 from searchers.common.torch_apart import torch_apart
-from searchers.peers.common import library, play
+from searchers.peers.common import ask_and_tell, import_library
 from searchers.peers.optuna_studies import Study, distributions_of
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class OptunaHub:
             return Study(space, sampler, EXTRA, objectives, floats=floats)
 
         with torch_apart(int(rng.integers(2**31))):
-            play(make, evaluate, rng, seeds=True)
+            ask_and_tell(make, evaluate, rng, seeds=True)
 
 
 def package_of(name: str) -> tuple[str, str]:
@@ -102,7 +102,7 @@ def digest_of(name: str, registry: str) -> str:
 
 def sampler_class(name: str, registry: str = "", ref: str = "main") -> type:
     """The class of a sampler; InputError where it, its library or a network is missing."""
-    hub, base = library("optunahub", EXTRA), library("optuna.samplers", EXTRA).BaseSampler
+    hub, base = import_library("optunahub", EXTRA), import_library("optuna.samplers", EXTRA).BaseSampler
     path, asked = package_of(name)
     if registry:
         digest_of(name, registry)
@@ -115,7 +115,7 @@ def sampler_class(name: str, registry: str = "", ref: str = "main") -> type:
         loaded = (hub.load_local_module if registry else hub.load_module)(path, **given)
     except Exception as error:
         raise InputError(f"{where} {_what_is_missing(error)}") from error
-    route(_HUB)
+    route_draws(_HUB)
     every = getattr(loaded, "__all__", vars(loaded))
     found = {one: kind for one in every if _is_sampler(kind := getattr(loaded, one), base)}
     if asked and asked not in found:

@@ -15,7 +15,7 @@ import numpy as np
 from dse.support.arrays import FloatArray, IntArray
 from dse.support.validation import whole_number
 from searchers.common.settings import MAX_POINTS
-from searchers.peers.common import library, play
+from searchers.peers.common import ask_and_tell, import_library
 
 if TYPE_CHECKING:
     from dse.core.space import Space
@@ -43,8 +43,10 @@ class Pymoo:
 
     def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
         """Breed generation after generation until the budget is spent."""
-        package = library("pymoo", "pymoo")
-        play(lambda space, seed: _Algorithm(package, space, seed, self.population_size), evaluate, rng)
+        package = import_library("pymoo", "pymoo")
+        ask_and_tell(
+            lambda space, seed: _Algorithm(package, space, seed, self.population_size), evaluate, rng
+        )
 
 
 class _Algorithm:

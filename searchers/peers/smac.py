@@ -17,7 +17,7 @@ import numpy as np
 from dse.support.arrays import FloatArray, IntArray
 from dse.support.validation import whole_number
 from searchers.common.settings import MAX_POINTS
-from searchers.peers.common import library, play, silenced
+from searchers.peers.common import ask_and_tell, import_library, silenced_warnings
 
 if TYPE_CHECKING:
     from dse.core.space import Space
@@ -42,14 +42,14 @@ class SMAC:
 
     def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
         """Ask and tell, until the budget is spent."""
-        package = library("smac", "smac")
+        package = import_library("smac", "smac")
         with tempfile.TemporaryDirectory(prefix="dse-smac-") as folder:
 
             def make(space: Space, seed: int) -> _Facade:
                 return _Facade(package, space, seed, evaluate.remaining, self.n_startup_trials, Path(folder))
 
-            with silenced("smac"):
-                play(make, evaluate, rng)
+            with silenced_warnings("smac"):
+                ask_and_tell(make, evaluate, rng)
 
 
 def _ordered(maximizer: Any) -> Any:

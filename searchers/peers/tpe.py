@@ -16,7 +16,7 @@ import numpy as np
 from dse.core.objective import parse_objectives
 from dse.support.validation import whole_number
 from searchers.common.settings import MAX_POINTS
-from searchers.peers.common import library, play
+from searchers.peers.common import ask_and_tell, import_library
 from searchers.peers.optuna_studies import Study
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class TPE:
 
     def search(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
         """Ask and tell, until the budget is spent."""
-        samplers = library("optuna.samplers", "tpe")
+        samplers = import_library("optuna.samplers", "tpe")
         objectives = len(parse_objectives(evaluate.objective))
 
         def make(space: Space, seed: int) -> Study:
@@ -59,4 +59,4 @@ class TPE:
             )
             return Study(space, sampler, "tpe", objectives)
 
-        play(make, evaluate, rng)
+        ask_and_tell(make, evaluate, rng)

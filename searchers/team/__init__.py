@@ -52,7 +52,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from dse.support.errors import unknown
 from dse.support.validation import INT64_MAX, positive_number, whole_number
-from searchers.common.settings import MAX_DATA, MAX_POINTS, MAX_REPEATS, probability
+from searchers.common.settings import MAX_DATA, MAX_POINTS, MAX_REPEATS, check_probability
 
 if TYPE_CHECKING:
     import numpy as np
@@ -190,7 +190,7 @@ class Team:
             whole_number(getattr(self, name), name, least=least, most=most)
         for name in _POSITIVE:
             positive_number(getattr(self, name), name)
-        probability(self.restricted_fraction, "restricted_fraction")
+        check_probability(self.restricted_fraction, "restricted_fraction")
         if self.policy not in POLICIES:
             raise unknown("policy", self.policy, POLICIES)
         if self.initial_design not in INITIAL_DESIGNS:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dse.support import numerics
 from dse.support.arrays import FloatArray, SingleArray
 from dse.support.numerics import cholesky, explained, matmul, solve
-from searchers.team.critic_kernel import covariances
+from searchers.team.critic_kernel import write_covariances
 from searchers.team.features import Features
 from searchers.team.training import TrainingSet
 from searchers.team.trend import Trend
@@ -162,7 +162,7 @@ class Critic:
         """Solve for the targets (n, m): the log likelihood, each figure at its best amplitude."""
         count = len(targets)
         kernel = np.empty((count, count))
-        covariances(self._products, self._squares, self._squares, *self._factors_of(np.float64), kernel)
+        write_covariances(self._products, self._squares, self._squares, *self._factors_of(np.float64), kernel)
         kernel[np.diag_indices(count)] += self._noise
         self._factor = cholesky(kernel)
         self._solution = solve(self._factor, targets)
@@ -175,7 +175,7 @@ class Critic:
         """The covariances of scaled points (n, ...) and others (m, ...): (n, m)."""
         products = matmul(ones, others.T)
         squares = (np.square(points).sum(axis=1) for points in (ones, others))
-        covariances(products, *squares, *self._factors_of(products.dtype.type), products)
+        write_covariances(products, *squares, *self._factors_of(products.dtype.type), products)
         return products
 
     def _factors_of(self, number: type[Any]) -> tuple[Any, Any]:

@@ -12,7 +12,7 @@ from dse.support.compiling import kernel
 
 
 @kernel
-def covariances(products, squares, others, scale, linear, out):
+def write_covariances(products, squares, others, scale, linear, out):
     """Write the covariances of points of which the products (n, m) are given: Cauchy, and linear.
 
     `squares` (n,) and `others` (m,) are the squares of the points. The square of a distance is multiplied by

@@ -57,11 +57,11 @@ from searchers.team.columns import (
     X,
     Y,
 )  # fmt: skip
-from searchers.team.time_kernel import count_sent, count_times, depends
+from searchers.team.time_kernel import count_sent, count_times, depends_on_dim
 
 
 @kernel
-def describe(rows, constants, columns, mean, deviation, out):
+def write_features(rows, constants, columns, mean, deviation, out):
     """Write the given columns of the mappings (n, 27), standardised, into `out` (n, columns), single."""
     values = np.empty(WIDTH)
     wholes, outer, inner = np.empty(DIMS), np.empty(DIMS), np.empty(DIMS)
@@ -133,7 +133,7 @@ def _slid(order, constants, values):
     """log2 of the inputs moved if, as a window slides, only its new rows or columns come."""
     latest = -1
     for place in range(DIMS):
-        if depends(1, order[place], constants[DEPTHWISE]) and values[TURNS + order[place]] > 0:
+        if depends_on_dim(1, order[place], constants[DEPTHWISE]) and values[TURNS + order[place]] > 0:
             latest = order[place]
     moved = values[MOVED + 1]
     if latest != Y and latest != X:
@@ -155,7 +155,7 @@ def _leave_out(parallel, units, constants, values):
         moved = values[MOVED] if tensor == 0 else (values[SLID] if tensor == 1 else values[LEFT])
         # Outputs are counted in full where rows or columns are spread.
         own = tensor < 2 or spread in (K, C)
-        if own and 1 < busy < units and depends(tensor, spread, constants[DEPTHWISE]):
+        if own and 1 < busy < units and depends_on_dim(tensor, spread, constants[DEPTHWISE]):
             moved += log2_of((busy - 1.0) / busy)
         values[UNCOUNTED + tensor] = moved
 
@@ -176,7 +176,7 @@ def _returns(log_turns, order, tensor, depthwise):
     for place in range(DIMS):
         dim = order[place]
         so_far += log_turns[dim]
-        if depends(tensor, dim, depthwise) and log_turns[dim] > 0:
+        if depends_on_dim(tensor, dim, depthwise) and log_turns[dim] > 0:
             latest = so_far
     return latest
 

@@ -26,7 +26,7 @@ from searchers.team.columns import (
     WORKING,
 )  # fmt: skip
 from searchers.team.expectations import ADDENDS, PLAIN_ADDENDS, expected_weights
-from searchers.team.feature_kernel import describe
+from searchers.team.feature_kernel import write_features
 
 if TYPE_CHECKING:
     from dse.core.space import Space
@@ -232,7 +232,7 @@ class LoopFeatures:
         """The features of the vectors (n, genes): (n, width)."""
         found = np.empty((len(genes), len(self._columns)), np.float32)
         rows = self._structure.decode(genes).rows
-        describe(rows, self._constants, self._columns, self._mean, self._deviation, found)
+        write_features(rows, self._constants, self._columns, self._mean, self._deviation, found)
         return found
 
     def expected(self, factors: tuple[str, ...]) -> FloatArray | None:

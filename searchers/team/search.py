@@ -15,9 +15,9 @@ from searchers.team.agents import Agents, Judge
 from searchers.team.critic import Critic
 from searchers.team.initial_points import promising_points, template_vectors
 from searchers.team.local_search import LocalSearch
-from searchers.team.selection import PENALTY, Batch, Selection, excess
+from searchers.team.selection import PENALTY, Batch, Selection, predicted_excess
 from searchers.team.spatial import SpatialMappings, spatial_genes
-from searchers.team.training import TrainingSet, diverse, ranked, training_rows, training_set
+from searchers.team.training import TrainingSet, diverse_rows, ranked_rows, training_rows, training_set
 
 if TYPE_CHECKING:
     from dse.core.evaluations import Evaluations
@@ -92,7 +92,7 @@ class Search:
         settings, history = self._settings, self._history
         while self._local_search and self._continues(self._local_search):
             local_search = self._local_search
-            best_first = ranked(history, local_search.samples.rows)
+            best_first = ranked_rows(history, local_search.samples.rows)
             if settings.policy == "critic":
                 self._fit_critic(local_search, best_first)
             judge, early = self._judge(local_search), self._is_early(local_search)
@@ -220,7 +220,7 @@ class Search:
             kinds = np.zeros(len(history), np.int64)
             if self._spatial:
                 kinds = self._spatial.numbers(history.genes)
-            borrowed = diverse(history, kinds, self._settings.borrowed_samples)
+            borrowed = diverse_rows(history, kinds, self._settings.borrowed_samples)
         return LocalSearch(blocks, restricted, critic, borrowed)
 
     def _startup_points(self, genes: tuple[int, ...], values: IntArray, count: int) -> IntArray:
@@ -237,7 +237,7 @@ class Search:
         new = self._rng.permutation(new)
         if self._critic is None:
             return new[:count]
-        likely = excess(self._critic.predict(self._describe(new)), self._history.factors) < _LIKELY
+        likely = predicted_excess(self._critic.predict(self._describe(new)), self._history.factors) < _LIKELY
         return new[np.argsort(~likely, kind="stable")[:count]]
 
     # How a local search goes on.
@@ -291,4 +291,4 @@ class Search:
 def _costs(means: FloatArray, factors: int) -> FloatArray:
     """What agents go by, of predicted figures (n, m): costs, and penalties for what is not likely to fit."""
     costs: FloatArray = means[:, :factors].sum(axis=1)
-    return costs + PENALTY * excess(means, factors)
+    return costs + PENALTY * predicted_excess(means, factors)

@@ -40,7 +40,7 @@ class Batch:
         return Batch(self.genes[rows], self.predicted.take(rows) if self.predicted else None)
 
 
-def excess(means: FloatArray, factors: int) -> FloatArray:
+def predicted_excess(means: FloatArray, factors: int) -> FloatArray:
     """log2 by which predicted needs exceed the buffers, and by which a refusal is likely: (n,).
 
     `means` (n, m) are a critic's predictions, the objective's `factors` first.

@@ -47,7 +47,7 @@ from searchers.team.columns import (
 
 
 @subroutine_with_arrays
-def depends(tensor, dim, depthwise):
+def depends_on_dim(tensor, dim, depthwise):
     """Whether a tensor (weights, inputs, outputs) has the dim."""
     if tensor == 0:
         return dim == C or (dim == K and not depthwise)
@@ -65,7 +65,7 @@ def count_sent(parallel, constants, values):
     spread = C if constants[DEPTHWISE] and parallel == K else parallel
     inner = values[LEVEL_WIDTH : 2 * LEVEL_WIDTH]
     for tensor in range(TENSORS):
-        alike = 0.0 if depends(tensor, spread, constants[DEPTHWISE]) else values[WORKING]
+        alike = 0.0 if depends_on_dim(tensor, spread, constants[DEPTHWISE]) else values[WORKING]
         values[MULTICAST + tensor] = inner[MOVED + tensor] - alike
         arrives = inner[RETURNS + tensor] + inner[HELD + tensor] + inner[WORKING]
         values[DELIVERED + tensor] = arrives + values[ALL_TURNS] + values[WORKING]

@@ -33,8 +33,8 @@ _BEST = 0.75
 """Of the samples that a critic learns from, how many are the best of its local search, where it has more."""
 
 
-def ranked(history: History, rows: IntArray) -> IntArray:
-    """The rows, best first."""
+def ranked_rows(history: History, rows: IntArray) -> IntArray:
+    """The rows of the history, (n,), ordered by score, the best first."""
     best_first: IntArray = rows[np.argsort(history.scores[rows], kind="stable")]
     return best_first
 
@@ -67,7 +67,7 @@ def training_figures(history: History, rows: IntArray) -> FloatArray:
     return np.column_stack([figures, needs, np.where(refused, 0.5, -0.5)])
 
 
-def diverse(history: History, kinds: IntArray, count: int) -> IntArray:
+def diverse_rows(history: History, kinds: IntArray, count: int) -> IntArray:
     """So many rows of the history, the best of each kind before the second best; kinds (n,) are numbers."""
     best_first = np.argsort(history.scores, kind="stable")
     order = np.argsort(kinds[best_first], kind="stable")

@@ -12,7 +12,7 @@ from learners.heads import Choices
 from learners.networks import Networks
 from learners.policy import Policy, load_policy, save_policy
 from learners.team import Team
-from searchers.commands.quantise_view import show
+from searchers.commands.quantise_view import print_table
 from tests.conftest import Dse
 from tests.learners.toys import Signals
 
@@ -24,12 +24,12 @@ LAYER = ("--layer", "alexnet:conv2", "--accelerator", "edge", "--objective", "ed
 
 @pytest.fixture(scope="module")
 def cartpole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from learners.gymnasium_tasks import train
+    from learners.gymnasium_tasks import train_policy
 
     folder = tmp_path_factory.mktemp("policies") / "cartpole"
     settings = {"n_steps": 32, "batch_size": 32, "net_arch": [32]}
     about = {"task": "CartPole-v1", "seed": 0, "samples": 64, "settings": settings}
-    save_policy(train("ppo", "CartPole-v1", 64, 0, settings), folder, about)
+    save_policy(train_policy("ppo", "CartPole-v1", 64, 0, settings), folder, about)
     return folder
 
 
@@ -70,7 +70,7 @@ def test_a_policy_of_mappings_is_measured_where_it_was_taught_or_elsewhere(
     other = dse(*asked, "--bits", "8", "--layer", "alexnet:conv3", "--accelerator", "edge").json
     assert other["quality"] == "latency of the best of 32 samples"
     other["precisions"][1]["values"][0] = np.inf
-    show(other, None)
+    print_table(other, None)
     assert "in 1 runs nothing feasible was drawn" in capsys.readouterr().out
 
 

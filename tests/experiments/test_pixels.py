@@ -11,7 +11,7 @@ from torch import nn
 
 from experiments import read_rows
 from experiments.quantised import pixels
-from learners.qat import RoundedConv2d, Rounding, aware, round_layers
+from learners.qat import RoundedConv2d, Rounding, learn_with_rounding, round_layers
 from learners.quantised import FULL, Precision, rounded_activations, rounded_weights
 
 
@@ -40,7 +40,7 @@ def test_a_convolution_rounds_its_filters_and_what_it_sees(per_channel: bool) ->
     torch.manual_seed(0)
     plain = nn.Conv2d(2, 3, 3, stride=2)
     module = nn.Sequential(plain)
-    with aware(rounding):
+    with learn_with_rounding(rounding):
         round_layers(module)
     images = torch.rand(5, 2, 8, 8)
     assert isinstance(module[0], RoundedConv2d)

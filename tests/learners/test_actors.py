@@ -11,13 +11,13 @@ import torch
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
-from learners.actors import Actors, executable, lockstep, spreads
+from learners.actors import Actors, executable_policy, exploration_spreads, play_in_lockstep
 from learners.d4pg import D4PG
 from learners.dqn import DQN
 from learners.errors import InputError
 from learners.networks import Networks
-from learners.quantised import FULL, HALF, quantise
-from learners.quantised_networks import named
+from learners.quantised import FULL, HALF, quantise_weights
+from learners.quantised_networks import named_weights
 from learners.team import OneAgent, Team
 from tests.learners.test_d4pg import SMALL
 
@@ -52,14 +52,14 @@ def taught(settings: DQN | D4PG, bits: int, steps: int, boxes: bool = False, pul
     team = Team.of(OneAgent(Answers(boxes)))
     rng = np.random.default_rng(0)
     learner = settings.begin(team, rng)
-    actors = Actors(team, learner, spreads(0.4, 4), bits, rng)
+    actors = Actors(team, learner, exploration_spreads(0.4, 4), bits, rng)
     earned: list[np.ndarray] = []
 
     def going_on(rewards: np.ndarray) -> bool:
         earned.append(rewards)
         return len(earned) < steps
 
-    lockstep(learner, actors, team, env, pull_every, bits, rng, going_on)
+    play_in_lockstep(learner, actors, team, env, pull_every, bits, rng, going_on)
     return learner, np.array(earned)
 
 
@@ -94,14 +94,14 @@ def test_the_same_generator_comes_to_the_same_and_pulling_seldom_to_another() ->
 def test_what_is_sent_and_what_is_executed_may_differ(sent: int, done: int) -> None:
     networks = Networks.drawn(np.random.default_rng(0), 1, (6, 32, 3))
     rows = torch.randn(1, 5, 6, generator=torch.Generator().manual_seed(0))
-    found = executable(quantise(named(networks), sent), "relu", done)(rows)
+    found = executable_policy(quantise_weights(named_weights(networks), sent), "relu", done)(rows)
     tolerance = 0.03 if 8 in (sent, done) else 1e-3
     assert torch.allclose(found, networks(rows), atol=tolerance)
 
 
 def test_most_is_tried_by_the_first_actor_and_nothing_by_the_last() -> None:
-    assert np.allclose(spreads(0.2, 3), [0.2, 0.1, 0])
-    assert np.allclose(spreads(0.2, 1), [0.2])
+    assert np.allclose(exploration_spreads(0.2, 3), [0.2, 0.1, 0])
+    assert np.allclose(exploration_spreads(0.2, 1), [0.2])
 
 
 def test_dqn_is_for_one_choice() -> None:

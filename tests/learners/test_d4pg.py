@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import torch
 
-from learners.d4pg import D4PG, D4PGLearner, projected
+from learners.d4pg import D4PG, D4PGLearner, project_distribution
 from learners.errors import InputError
-from learners.folding import Folding, folded
+from learners.folding import Folding, fold_steps
 from learners.replay import Transitions
 from learners.team import Team
 from learners.training import train
@@ -52,7 +52,9 @@ def test_the_same_generator_teaches_the_same() -> None:
 def test_a_distribution_is_moved_cut_off_and_shared_between_neighbours() -> None:
     returns = torch.tensor([0.0, 1.0, 2.0])
     chances = torch.tensor([[0.2, 0.3, 0.5]] * 3)
-    found = projected(chances, torch.tensor([0.25, 5.0, 0.0]), torch.tensor([0.5, 1.0, 1.0]), returns)
+    found = project_distribution(
+        chances, torch.tensor([0.25, 5.0, 0.0]), torch.tensor([0.5, 1.0, 1.0]), returns
+    )
     # 0.25 + 0.5 (0, 1, 2) = 0.25, 0.75, 1.25.
     first = [0.2 * 0.75 + 0.3 * 0.25, 0.2 * 0.25 + 0.3 * 0.75 + 0.5 * 0.75, 0.5 * 0.25]
     assert torch.allclose(found, torch.tensor([first, [0, 0, 1], [0.2, 0.3, 0.5]]))
@@ -78,7 +80,7 @@ def test_an_episode_that_was_cut_off_goes_on_in_value() -> None:
     folding.add(step(0, 1.0))
     done = folding.add(step(7, 2.0))
     assert [(float(one.rewards[0]), float(one.ended[0])) for one in done] == [(1.0, 0.5)]
-    assert folded([step(0, 1.0)], 0.5).following[0, 0] == 1
+    assert fold_steps([step(0, 1.0)], 0.5).following[0, 0] == 1
 
 
 def test_settings_that_cannot_be_are_refused() -> None:

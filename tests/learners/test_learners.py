@@ -17,7 +17,7 @@ from learners.errors import InputError
 from learners.heads import Choices, SquashedNormals
 from learners.maddpg import MADDPG
 from learners.masac import MASAC
-from learners.phases import Stopwatch, unmeasured
+from learners.phases import Stopwatch, measure_nothing
 from learners.settings import STUDY
 from learners.team import OneAgent, Team
 from learners.training import begin_episode, play_step, train
@@ -159,7 +159,7 @@ def test_a_stopwatch_sees_every_phase_and_parts_are_within_their_whole(learner: 
 
 
 def test_an_unmeasured_phase_does_nothing() -> None:
-    with unmeasured("update"), unmeasured("sampling"):
+    with measure_nothing("update"), measure_nothing("sampling"):
         pass
 
 

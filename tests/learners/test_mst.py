@@ -10,7 +10,7 @@ import torch
 
 from learners.errors import InputError
 from learners.gpt import GPT, Shape, dense_attention, hybrid_attention
-from learners.mst import Pretraining, SparseLayers, pretrain
+from learners.mst import Pretraining, SparseLayers, pretrain_model
 
 SHAPE = Shape(5, width=8, layers=1, heads=4, length=16)
 DENSE = Pretraining(steps=60, batch=8, learning_rate=0.03)
@@ -55,15 +55,15 @@ def test_flops_of_a_character_are_those_counted_by_hand() -> None:
 @pytest.mark.parametrize("settings", [DENSE, MST], ids=["dense", "mst"])
 def test_a_pattern_is_learned_and_the_same_seed_learns_the_same(settings: Pretraining) -> None:
     torch.set_num_threads(1)
-    curve = pretrain(settings, SHAPE, TEXT, TEXT, seed=0, points=4)
+    curve = pretrain_model(settings, SHAPE, TEXT, TEXT, seed=0, points=4)
     assert curve[-1].loss < 0.5 < curve[0].loss
     assert curve[-1].density == 1.0
-    assert curve == pretrain(settings, SHAPE, TEXT, TEXT, seed=0, points=4)
+    assert curve == pretrain_model(settings, SHAPE, TEXT, TEXT, seed=0, points=4)
 
 
 def test_sparse_training_costs_less() -> None:
-    dense = pretrain(DENSE, SHAPE, TEXT, TEXT, seed=0, points=4)
-    sparse = pretrain(MST, SHAPE, TEXT, TEXT, seed=0, points=4)
+    dense = pretrain_model(DENSE, SHAPE, TEXT, TEXT, seed=0, points=4)
+    sparse = pretrain_model(MST, SHAPE, TEXT, TEXT, seed=0, points=4)
     assert sparse[2].density == pytest.approx(0.2, abs=0.01)
     assert sparse[-1].flops < 0.75 * dense[-1].flops
 

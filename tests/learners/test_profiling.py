@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from learners import counters
-from learners.counters import CountsMissing, counted
+from learners.counters import CountsMissing, count_events
 from learners.maddpg import MADDPG
 from learners.phases import ACTIONS, SAMPLING
-from learners.profiling import PHASES, UPDATING, profile
-from learners.registry import arms_of, learners, make_learner, tasks
+from learners.profiling import PHASES, UPDATING, profile_arms
+from learners.registry import arms_of, learner_names, make_learner, task_names
 from tests.conftest import Dse
 from tests.learners.toys import Signals
 
@@ -28,7 +28,7 @@ def arms() -> dict[str, MADDPG]:
 
 
 def test_phases_are_parts_of_a_whole() -> None:
-    measured = profile(arms(), Signals, 3, updates=6, held=200)
+    measured = profile_arms(arms(), Signals, 3, updates=6, held=200)
     assert [one.arm for one in measured] == ["per-agent", "neighbor", "contiguous", "stacked"]
     for one in measured:
         assert one.seconds.shape == (6, len(PHASES))
@@ -46,10 +46,10 @@ SAID = "123456,,cache-misses:u,200,100.00,,\n789,,dTLB-load-misses:u,200,100.00,
 def test_misses_are_read_where_perf_can_and_else_it_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert counters.read(SAID) == {"cache-misses": 123456, "dTLB-load-misses": 789}
+    assert counters.parse_counts(SAID) == {"cache-misses": 123456, "dTLB-load-misses": 789}
     unread = "<not supported>,,cache-misses:u,0,100.00,,\n789,,dTLB-load-misses:u,200,100.00,,\n"
     with pytest.raises(CountsMissing, match="perf cannot read cache-misses on this machine"):
-        counters.read(unread)
+        counters.parse_counts(unread)
     program = tmp_path / "perf"
     program.write_text(
         # A shell begins it: the path of an interpreter in its first line must not have a space.
@@ -61,17 +61,17 @@ def test_misses_are_read_where_perf_can_and_else_it_is_said(
     )
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
-    with counted() as found:
+    with count_events() as found:
         pass
     assert found["cache-misses"] == 123456
     monkeypatch.setenv("PATH", "")
-    with pytest.raises(CountsMissing, match="there is no program perf"), counted():
+    with pytest.raises(CountsMissing, match="there is no program perf"), count_events():
         pass
 
 
 def test_learners_and_tasks_are_found_by_name() -> None:
-    assert set(learners()) >= {"maddpg", "masac"}
-    assert set(tasks()) >= {"simple_tag", "simple_spread", "one-step", "construct", "refine"}
+    assert set(learner_names()) >= {"maddpg", "masac"}
+    assert set(task_names()) >= {"simple_tag", "simple_spread", "one-step", "construct", "refine"}
     assert make_learner("masac", {"ent_coef": 0.1}) == make_learner("masac", {"ent_coef": 0.1})
 
 

@@ -11,12 +11,12 @@ import torch
 
 from learners.maddpg import MADDPG
 from learners.masac import MASAC
-from learners.qat import RoundedLinear, Rounding, aware, round_layers
+from learners.qat import RoundedLinear, Rounding, learn_with_rounding, round_layers
 from learners.quantised import Precision
 from learners.quantised_networks import quantised_networks
-from learners.sb3 import begin, policy_of
+from learners.sb3 import new_agent, policy_of
 from learners.team import OneAgent, Team
-from learners.training import begin_episode, play, play_step
+from learners.training import begin_episode, learn_for_steps, play_step
 from tests.learners.toys import Signals
 
 SMALL: dict[str, Any] = {"net_arch": (16,), "batch_size": 32, "train_freq": 2, "gamma": 0.5}
@@ -27,13 +27,13 @@ def taught(learner: MADDPG | MASAC, rounding: Rounding | None, after: int = 0, *
     if rounding is None:
         begun = learner.begin(Team.of(env), rng)
     else:
-        with aware(rounding):
+        with learn_with_rounding(rounding):
             begun = learner.begin(Team.of(env), rng)
     if after:
-        play(begun, env, after, rng)
+        learn_for_steps(begun, env, after, rng)
         assert rounding is not None
         rounding.on = True
-    play(begun, env, after or 80, rng)
+    learn_for_steps(begun, env, after or 80, rng)
     return begun.policy()
 
 
@@ -64,8 +64,8 @@ def test_agents_of_stable_baselines3_learn_through_rounded_layers() -> None:
     env, precision = gymnasium.make("CartPole-v1"), Precision(4, 4)
     rounding = Rounding(precision, on=False)
     settings = {"n_steps": 32, "batch_size": 32, "policy_kwargs": {"net_arch": [8]}}
-    with aware(rounding):
-        agent = begin("ppo", env, 0, settings)
+    with learn_with_rounding(rounding):
+        agent = new_agent("ppo", env, 0, settings)
     team = Team.of(OneAgent(env))
     before = policy_of(agent, team).actors
     agent.learn(32, callback=lambda *_: setattr(rounding, "on", True) or True)

@@ -14,7 +14,7 @@ from learners.replay import Transitions
 from learners.segments import Segments
 from learners.sparse import Sparsity
 from learners.team import Team
-from learners.training import begin_episode, play, play_step
+from learners.training import begin_episode, learn_for_steps, play_step
 from tests.learners.toys import Signals
 
 SMALL = QMIX(
@@ -44,7 +44,7 @@ def test_what_can_be_learned_is_learned(settings: QMIX) -> None:
     rng, env = np.random.default_rng(1), Signals()
     team = Team.of(env)
     learner = settings.begin(team, rng)
-    play(learner, env, 500, rng)
+    learn_for_steps(learner, env, 500, rng)
     policy, earned = learner.policy(), []
     for _ in range(40):
         observations, paid = begin_episode(env, team, rng), 0.0
@@ -127,7 +127,7 @@ def test_training_is_counted_and_a_tenth_of_the_connections_costs_less() -> None
     for sparsity in (Sparsity(), Sparsity("static", 0.1)):
         rng, env = np.random.default_rng(0), Signals()
         learner = replace(SMALL, net_arch=(64, 64), sparsity=sparsity).begin(Team.of(env), rng)
-        play(learner, env, 33, rng)
+        learn_for_steps(learner, env, 33, rng)
         updates = 1
         assert learner.mixer is not None
         rows = 3 * 32 * (learner.agents.training_flops() + learner.agents.flops)

@@ -9,9 +9,9 @@ import torch
 from learners.errors import InputError
 from learners.quantised import (
     QuantisedWeights,
-    quantise,
-    rounded,
+    quantise_weights,
     rounded_activations,
+    rounded_values,
     rounded_weights,
 )
 
@@ -32,12 +32,12 @@ def test_values_are_the_nearest_multiples_of_delta(bits: int) -> None:
     assert top.sum() < values.numel() / 100
     assert (left - values).abs().max() <= 1.5 * delta
     assert len(left.unique()) <= 2**bits
-    np.testing.assert_array_equal(quantise({"w": values}, bits).dequantise()["w"], left)
+    np.testing.assert_array_equal(quantise_weights({"w": values}, bits).dequantise()["w"], left)
 
 
 def test_values_of_one_sign_keep_zero_and_so_does_nothing_at_all() -> None:
     np.testing.assert_allclose(
-        rounded(torch.tensor([0.0, 0.1, 0.5, 1.0]), 2, (0,)), [0.0, 0.0, 0.5, 0.75], atol=1e-7
+        rounded_values(torch.tensor([0.0, 0.1, 0.5, 1.0]), 2, (0,)), [0.0, 0.0, 0.5, 0.75], atol=1e-7
     )
     np.testing.assert_array_equal(rounded_weights(torch.zeros(2, 3), 4), torch.zeros(2, 3))
 
@@ -58,7 +58,7 @@ def test_scales_are_of_a_network_of_a_channel_or_of_a_row() -> None:
 @pytest.mark.parametrize("per_channel", [False, True])
 def test_a_message_holds_what_was_sent_in_so_many_bits(bits: int, per_channel: bool) -> None:
     weights = {"0.weight": drawn(2, 64, 32), "0.bias": drawn(2, 64)}
-    sent = quantise(weights, bits, per_channel)
+    sent = quantise_weights(weights, bits, per_channel)
     message = sent.to_bytes()
     got = QuantisedWeights.from_bytes(message)
     assert got.bits == bits
@@ -74,9 +74,9 @@ def test_a_message_holds_what_was_sent_in_so_many_bits(bits: int, per_channel: b
 
 
 def test_what_is_no_message_is_refused_in_one_line() -> None:
-    message = quantise({"w": drawn(4, 4)}, 8).to_bytes()
+    message = quantise_weights({"w": drawn(4, 4)}, 8).to_bytes()
     for wrong in (b"", message[:-3], message.replace(b"w/delta", b"w/other")):
         with pytest.raises(InputError, match="damaged"):
             QuantisedWeights.from_bytes(wrong)
     with pytest.raises(InputError, match="bits must be one of 2, 3, 4, 5, 6, 7, 8, 16, 32, got 9"):
-        quantise({}, 9)
+        quantise_weights({}, 9)

@@ -19,7 +19,7 @@ from learners.quantised_networks import (
     QuantisedNetworks,
     activation_bits,
     as_executed,
-    executed,
+    executable_networks,
     quantised_networks,
 )
 from learners.team import Team
@@ -133,9 +133,9 @@ def test_layers_of_halves_do_what_is_simulated(activation: str, shift: float) ->
 
 def test_networks_of_full_precision_are_executed_as_they_are() -> None:
     full = networks()
-    assert executed(full) is full
+    assert executable_networks(full) is full
     few = quantised_networks(full, Precision(32, 8))
-    assert executed(few) is few
+    assert executable_networks(few) is few
     assert (few(ROWS) - full(ROWS)).abs().max() > 0
     np.testing.assert_array_equal(quantised_networks(full, Precision())(ROWS).detach(), full(ROWS).detach())
 

@@ -16,7 +16,7 @@ from learners.replay import Transitions
 from learners.segments import Segments
 from learners.sparse import Sparsity, forward_flops, training_flops
 from learners.team import Team
-from learners.training import play, train
+from learners.training import learn_for_steps, train
 from tests.learners.toys import Signals
 
 STEPS, AGENTS = 4, 2
@@ -202,6 +202,6 @@ def test_a_team_that_plays_begins_each_episode_without_memory() -> None:
     learner, begun = SMALL.begin(Team.of(env), rng), []
     acts = learner.act
     learner.act = lambda seen: begun.append(learner._state is None) or acts(seen)
-    play(learner, env, 6, rng)
+    learn_for_steps(learner, env, 6, rng)
     # Episodes have two steps.
     assert begun == [True, False] * 3

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from learners.errors import InputError
-from learners.replay import NEIGHBORS, REPLAYS, Transitions, make_replay, neighbors, uniform
+from learners.replay import NEIGHBORS, REPLAYS, Transitions, make_replay, sample_neighbors, sample_uniformly
 
 
 def step(number: int, agents: int = 2) -> Transitions:
@@ -59,14 +59,14 @@ def test_contiguous_and_per_agent_draw_the_same_steps(pair: tuple[str, str]) -> 
 
 
 def test_uniform_indices_are_equally_likely() -> None:
-    counts = np.bincount(uniform(np.random.default_rng(0), 100_000, 20), minlength=20)
+    counts = np.bincount(sample_uniformly(np.random.default_rng(0), 100_000, 20), minlength=20)
     # Five deviations of a binomial's count.
     assert abs(counts - 5000).max() < 5 * np.sqrt(5000)
 
 
 def test_neighbors_are_runs_around_indices_that_are_left_out() -> None:
     held, batch = 1000, 60
-    drawn = neighbors(np.random.default_rng(0), batch, held)
+    drawn = sample_neighbors(np.random.default_rng(0), batch, held)
     assert len(drawn) == batch
     rng, at = np.random.default_rng(0), 0
     while at < batch:
@@ -78,14 +78,14 @@ def test_neighbors_are_runs_around_indices_that_are_left_out() -> None:
 
 def test_neighbors_come_by_how_many_have_them_as_neighbors() -> None:
     held = 10
-    drawn = neighbors(np.random.default_rng(1), 200_000, held)
+    drawn = sample_neighbors(np.random.default_rng(1), 200_000, held)
     reach = [sum(0 < abs(i - j) <= NEIGHBORS for i in range(held)) for j in range(held)]
     np.testing.assert_allclose(np.bincount(drawn) / len(drawn), np.array(reach) / sum(reach), rtol=0.03)
     assert reach[0] < reach[5]
 
 
 def test_neighbors_of_a_single_step_are_that_step() -> None:
-    assert neighbors(np.random.default_rng(0), 4, 1).tolist() == [0] * 4
+    assert sample_neighbors(np.random.default_rng(0), 4, 1).tolist() == [0] * 4
 
 
 def test_an_unknown_arm_is_named() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from learners.errors import InputError
 from learners.policy import load_policy, save_policy
-from learners.sb3 import begin, noise, policy_of
+from learners.sb3 import exploration_noise, new_agent, policy_of
 from learners.team import OneAgent, Team
 from searchers.common.torch_apart import torch_apart
 
@@ -30,7 +30,7 @@ def test_a_policy_does_what_the_agent_does(name: str, task: str, tmp_path: Path)
 
     env = OneAgent(gymnasium.make(task))
     with torch_apart():
-        agent = begin(name, gymnasium.make(task), 0, {"policy_kwargs": {"net_arch": [8, 8]}})
+        agent = new_agent(name, gymnasium.make(task), 0, {"policy_kwargs": {"net_arch": [8, 8]}})
         with torch.no_grad():
             for weight in agent.policy.parameters():
                 weight.add_(torch.randn_like(weight))
@@ -47,7 +47,7 @@ def test_a_policy_does_what_the_agent_does(name: str, task: str, tmp_path: Path)
 
 def test_an_agent_that_there_is_not_is_refused() -> None:
     with pytest.raises(InputError, match="unknown agent of stable-baselines3 'dqm'; did you mean 'dqn'"):
-        begin("dqm", None, 0, {})
+        new_agent("dqm", None, 0, {})
 
 
 def test_correlated_noise_goes_on_in_its_direction() -> None:
@@ -56,7 +56,7 @@ def test_correlated_noise_goes_on_in_its_direction() -> None:
     set_random_seed(0)
 
     def likeness(correlated: bool) -> float:
-        drawn = noise(np.array([0.5]), correlated)
+        drawn = exploration_noise(np.array([0.5]), correlated)
         steps = np.array([drawn()[0] for _ in range(2000)])
         return float(np.corrcoef(steps[1:], steps[:-1])[0, 1])
 
@@ -69,7 +69,7 @@ def test_noise_that_depends_on_the_state_is_taken_as_large_as_it_can_be() -> Non
 
     env = OneAgent(gymnasium.make("Pendulum-v1"))
     with torch_apart(), torch.no_grad():
-        agent = begin("a2c", gymnasium.make("Pendulum-v1"), 0, {"use_sde": True})
+        agent = new_agent("a2c", gymnasium.make("Pendulum-v1"), 0, {"use_sde": True})
         agent.policy.log_std.copy_(torch.randn_like(agent.policy.log_std))
         team = Team.of(env)
         policy = policy_of(agent, team)

@@ -9,7 +9,7 @@ pytest.importorskip("mpe2")
 
 from learners.listener import ArrayListener
 from learners.spread import ArraySpread
-from learners.tag import flight
+from learners.tag import flight_action
 from learners.tasks import fast_predator_prey, navigation, predator_prey
 from learners.team import Team
 
@@ -45,9 +45,9 @@ def _after(seen: np.ndarray) -> int:
 
 
 def test_the_prey_goes_away_from_the_nearest_and_back_into_the_field() -> None:
-    assert flight(np.zeros(2), np.array([[0.3, 0.0], [-0.5, 0.0]])) == 0
-    assert flight(np.zeros(2), np.array([[0.15, 0.0], [0.0, 0.4]])) in (1, 3)
-    assert flight(np.array([1.2, 0.0]), np.array([[-0.1, 0.0]])) == 1
+    assert flight_action(np.zeros(2), np.array([[0.3, 0.0], [-0.5, 0.0]])) == 0
+    assert flight_action(np.zeros(2), np.array([[0.15, 0.0], [0.0, 0.4]])) in (1, 3)
+    assert flight_action(np.array([1.2, 0.0]), np.array([[-0.1, 0.0]])) == 1
 
 
 def test_navigation_is_for_any_number_of_agents() -> None:

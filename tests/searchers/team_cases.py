@@ -15,7 +15,7 @@ from searchers.common.history import History, objective_factors
 from searchers.team.columns import (
     WIDTH,
 )
-from searchers.team.feature_kernel import describe
+from searchers.team.feature_kernel import write_features
 from searchers.team.features import features_of
 from workloads import load_layer
 
@@ -66,5 +66,5 @@ def described(
     """All columns, plain, of mappings of a layer with a filter of 3 by 3 onto 8 PEs: (n, WIDTH)."""
     constants = np.array([8, 3, 3, depthwise, *sizes, lanes, noc, 4, *reads])
     found = np.empty((len(rows), WIDTH), np.float32)
-    describe(rows, constants, np.arange(WIDTH), np.zeros(WIDTH), np.ones(WIDTH), found)
+    write_features(rows, constants, np.arange(WIDTH), np.zeros(WIDTH), np.ones(WIDTH), found)
     return found

@@ -20,7 +20,7 @@ from dse.support.errors import InputError
 from dse.testing import landscapes
 from dse.testing.toy_problem import HEIGHT, ORDER, WIDTH, ToySpace
 from dse.testing.toy_problem import ORDERS as TOY_ORDERS
-from searchers.gamma import PRESETS, Gamma, breed
+from searchers.gamma import PRESETS, Gamma, breed_children
 from searchers.gamma.operators import Operators
 from searchers.random import Random
 from workloads import load_layer
@@ -266,7 +266,7 @@ def test_the_rates_are_those_of_the_children() -> None:
     parent[:, [PLACE["outer.parallel"], PLACE["inner.parallel"]]] = 0, 1
 
     def share(**rates: float) -> float:
-        children = breed(parent, replace(quiet, parallel_mutation_prob=0.0, **rates), OPERATORS, rng)
+        children = breed_children(parent, replace(quiet, parallel_mutation_prob=0.0, **rates), OPERATORS, rng)
         return float((children != parent).any(axis=1).mean())
 
     assert share() == 0
@@ -274,7 +274,7 @@ def test_the_rates_are_those_of_the_children() -> None:
     assert abs(share(tile_mutation_prob=0.53, small_step_prob=1.0, loci=1) - 0.53) < 0.03
     # A place that is drawn anew may be drawn as it was.
     assert 0.3 < share(tile_mutation_prob=0.53, loci=1) < 0.5
-    swapped = breed(parent, replace(quiet, parallel_mutation_prob=0.1), OPERATORS, rng)
+    swapped = breed_children(parent, replace(quiet, parallel_mutation_prob=0.1), OPERATORS, rng)
     assert abs((swapped != parent).any(axis=1).mean() - 0.1) < 0.02
 
 
@@ -286,7 +286,7 @@ def test_small_steps_are_the_moves_of_the_space() -> None:
     )  # fmt: skip
     parent = SPACE.canonical(SPACE.sample(rng, 1))
     moves = np.concatenate([block.neighbours(parent[0]) for block in SPACE.blocks])
-    children = breed(parent, rates, OPERATORS, rng)
+    children = breed_children(parent, rates, OPERATORS, rng)
     assert {tuple(child) for child in children.tolist()} <= {tuple(move) for move in moves.tolist()}
 
 

@@ -14,8 +14,8 @@ from dse.search.searcher import make_searcher
 from dse.support.errors import InputError
 from dse.testing.toy_problem import ToySpace
 from searchers.generative import TAUGHT_SAMPLES
-from searchers.generative.mapper import PATH, known, read
-from searchers.generative.sequences import LENGTH, context, genes_of, has_sequences, tokens_of
+from searchers.generative.mapper import PATH, known_sequences, read_mapper
+from searchers.generative.sequences import LENGTH, context_vector, genes_of, has_sequences, tokens_of
 from workloads import load_layer
 
 PROBLEM = dse.Problem(
@@ -34,7 +34,7 @@ def test_sequences_stand_for_mappings_but_for_what_half_a_doubling_hides() -> No
 
 
 def test_a_layer_s_context_differs_by_objective_and_only_known_spaces_have_sequences() -> None:
-    assert (context(SPACE, "edp") != context(SPACE, "latency")).sum() == 2
+    assert (context_vector(SPACE, "edp") != context_vector(SPACE, "latency")).sum() == 2
     assert has_sequences(SPACE, "edp")
     assert not has_sequences(SPACE, "power")
     assert not has_sequences(ToySpace(), "edp")
@@ -70,8 +70,8 @@ def test_what_it_was_taught_by_is_declared() -> None:
     with np.load(PATH) as held:
         assert int(held["samples"]) == TAUGHT_SAMPLES
     assert make_searcher("generative").samples_elsewhere == TAUGHT_SAMPLES
-    contexts, best = known()
-    assert contexts.shape[1] == len(read()[1]) == len(context(SPACE, "edp"))
+    contexts, best = known_sequences()
+    assert contexts.shape[1] == len(read_mapper()[1]) == len(context_vector(SPACE, "edp"))
     assert best.shape == (len(contexts), LENGTH)
 
 

@@ -15,7 +15,7 @@ from dse.search.evaluator import BudgetExhausted, Evaluator, Progress
 from dse.search.record import Record
 from dse.support.errors import InputError
 from dse.testing import landscapes
-from searchers.genetic import Genetic, mutate
+from searchers.genetic import Genetic, mutate_genes
 from searchers.random import Random
 from workloads import load_layer
 
@@ -123,7 +123,7 @@ def test_a_gene_mutates_at_its_rate_by_one_or_to_any_value() -> None:
     changed, steps, low = 0, 0, []
     for _ in range(count):
         one = list(individual)
-        assert mutate(one, highest=[9, 9, 9], steps=[1.0, 0.0, 1.0], rate=0.2, chance=chance) == (one,)
+        assert mutate_genes(one, highest=[9, 9, 9], steps=[1.0, 0.0, 1.0], rate=0.2, chance=chance) == (one,)
         changed += one[0] != 5
         assert abs(one[0] - 5) <= 1
         steps += abs(one[1] - 5) > 1

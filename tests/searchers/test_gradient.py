@@ -15,7 +15,7 @@ from dse.search.searcher import make_searcher
 from dse.support.errors import InputError
 from dse.testing.toy_problem import ToySpace
 from searchers.gradient import OFFLINE_SAMPLES, nest
-from searchers.gradient.offline import PATH, taught
+from searchers.gradient.offline import PATH, taught_for
 from searchers.gradient.relaxation import _Descents, has_equations
 from searchers.gradient.relaxed import Relaxed, on_simplex
 from workloads import load_layer
@@ -107,8 +107,8 @@ def test_samples_of_other_layers_are_declared_and_help_from_the_first_batch_on()
 def test_spaces_without_mappings_have_no_equations_and_no_lessons() -> None:
     assert has_equations(PROBLEM.space)
     assert not has_equations(ToySpace())
-    assert taught(ToySpace(), "edp") is None
-    assert taught(PROBLEM.space, "area") is None
+    assert taught_for(ToySpace(), "edp") is None
+    assert taught_for(PROBLEM.space, "area") is None
 
 
 def test_settings_that_cannot_be_are_refused() -> None:

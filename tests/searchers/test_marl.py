@@ -9,7 +9,7 @@ import pytest
 
 from searchers.marl.agents import Agents, Clipping, Weights
 from searchers.marl.policies import Actions, Categorical, Gaussian, Policy
-from searchers.marl.rewards import standardised
+from searchers.marl.rewards import standardised_rewards
 from tests.searchers.marl_cases import AGENT_OF, SIZES, Lesson, part
 
 
@@ -178,7 +178,7 @@ def test_agents_of_either_kind_come_to_choose_what_is_rewarded(actions: Actions)
         policy = agents.policy(observations)
         taken = policy.draw(np.arange(32), rng)
         before = agents.log_likelihoods(policy, taken)
-        given = standardised(-miss(policy.genes(taken)))
+        given = standardised_rewards(-miss(policy.genes(taken)))
         for _ in range(3):
             agents.ascend(agents.gradients(observations, taken, before, given, 0.2, 0.01), 0.01, 0.5)
     policy = agents.policy(np.ones((1000, 4)))

@@ -22,8 +22,8 @@ from dse.support.errors import InputError
 from searchers.common.visited import Visited
 from searchers.marl import MARL
 from searchers.marl.agents import Agents
-from searchers.marl.ppo import ObservationNormalizer, draw
-from searchers.marl.rewards import advantages
+from searchers.marl.ppo import ObservationNormalizer, draw_actions
+from searchers.marl.rewards import batch_advantages
 from searchers.random import Random
 from tests.searchers.marl_warm_up_cases import LAYER, PROBLEM, SMALL, run
 from workloads import load_layer
@@ -119,7 +119,7 @@ def batch(
 
 @pytest.mark.parametrize("reward", ["elite", "rank", "-log", "1/x"])
 def test_advantages_are_finite_and_ordered_as_the_losses(reward: Any) -> None:
-    given = advantages(batch([3.0, 1e-300, np.inf, 1e190, 2.0]), reward, 0.4)
+    given = batch_advantages(batch([3.0, 1e-300, np.inf, 1e190, 2.0]), reward, 0.4)
     assert np.isfinite(given).all()
     assert given.mean() == pytest.approx(0, abs=1e-12)
     assert given.std() == pytest.approx(1)
@@ -130,8 +130,8 @@ def test_advantages_are_finite_and_ordered_as_the_losses(reward: Any) -> None:
 @pytest.mark.parametrize("reward", ["elite", "rank", "-log", "1/x"])
 def test_advantages_that_are_not_normalised_differ_in_scale_alone(reward: Any) -> None:
     points = batch([3.0, 1.5, np.inf, 8.0, 2.0])
-    plain = advantages(points, reward, 0.4, normalise=False)
-    given = advantages(points, reward, 0.4)
+    plain = batch_advantages(points, reward, 0.4, normalise=False)
+    given = batch_advantages(points, reward, 0.4)
     assert plain.mean() == pytest.approx(0, abs=1e-12)
     assert plain / plain.std() == pytest.approx(given)
     assert plain.std() != pytest.approx(1)
@@ -140,18 +140,18 @@ def test_advantages_that_are_not_normalised_differ_in_scale_alone(reward: Any) -
 @pytest.mark.parametrize("reward", ["elite", "rank", "-log", "1/x"])
 @pytest.mark.parametrize("loss", [np.inf, 1.0, 0.0])
 def test_points_that_are_alike_teach_nothing(reward: Any, loss: float) -> None:
-    assert not advantages(batch([loss] * 8), reward, 0.25).any()
+    assert not batch_advantages(batch([loss] * 8), reward, 0.25).any()
 
 
 @pytest.mark.parametrize("reward", ["elite", "rank", "-log", "1/x"])
 def test_of_infeasible_points_the_nearest_to_fitting_is_best(reward: Any) -> None:
-    given = advantages(batch([np.inf] * 4, [300, 101, 5000, 200]), reward, 0.5)
+    given = batch_advantages(batch([np.inf] * 4, [300, 101, 5000, 200]), reward, 0.5)
     assert given.argmax() == 1
     assert given[3] > given[2]
 
 
 def test_a_point_infeasible_for_another_reason_is_behind_those_that_are_too_large() -> None:
-    given = advantages(batch([1.0, np.inf], reason=Reason.ZERO_RUNTIME), "rank", 0.5)
+    given = batch_advantages(batch([1.0, np.inf], reason=Reason.ZERO_RUNTIME), "rank", 0.5)
     assert given.tolist() == [1, -1]
 
 
@@ -230,16 +230,16 @@ def test_mappings_drawn_before_are_drawn_again_as_often_as_allowed() -> None:
     space = PROBLEM.space
     policy = Agents(np.arange(13), space.sizes, 4, 8, rng).policy(np.zeros((32, 4)))
     visited = Visited(space)
-    genes, repeated = draw(policy, visited, 4, rng)
+    genes, repeated = draw_actions(policy, visited, 4, rng)
     assert repeated == 0
     assert len(np.unique(genes, axis=0)) == 32
     certain = replace(policy, probabilities=tuple(map(np.zeros_like, policy.probabilities)))
     for probabilities in certain.probabilities:
         probabilities[..., 0] = 1
-    genes, repeated = draw(certain, visited, 4, rng)
+    genes, repeated = draw_actions(certain, visited, 4, rng)
     assert not genes.any()
     assert repeated == 31
-    assert draw(certain, visited, 0, rng)[1] == 0
+    assert draw_actions(certain, visited, 0, rng)[1] == 0
 
 
 @pytest.mark.parametrize(("patience", "teams"), [(0, 1), (64, 5), (10_000, 1)])

@@ -11,7 +11,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from searchers.common.own_draws import Draws, inherit, route
+from searchers.common.own_draws import Draws, inherit_draws, route_draws
 from searchers.common.torch_apart import torch_apart
 
 LIBRARY = """
@@ -60,8 +60,8 @@ def test_a_library_draws_the_same_from_own_streams_as_from_the_shared_ones(libra
     shared(3)
     expected = [library.drawn() for _ in range(3)]
     before, sound = states(), library.sound()
-    route("a_library")
-    route("a_library")
+    route_draws("a_library")
+    route_draws("a_library")
     draws = Draws.seeded(3, 3)
     found = []
     for _ in expected:
@@ -78,14 +78,14 @@ def test_a_library_draws_the_same_from_own_streams_as_from_the_shared_ones(libra
 
 
 def test_another_thread_draws_from_what_is_shared_unless_it_is_the_librarys_own(library: ModuleType) -> None:
-    route("a_library")
+    route_draws("a_library")
     shared(3)
     here = [library.drawn() for _ in range(2)]
     seen: list[object] = []
     for inherited in (False, True):
         if inherited:
-            inherit(library.Worker)
-            inherit(library.Worker)
+            inherit_draws(library.Worker)
+            inherit_draws(library.Worker)
         shared(3)
         with Draws.seeded(3, 3).used():
             assert library.drawn() == here[0]

@@ -20,7 +20,7 @@ from dse.search.searcher import make_searcher
 from dse.search.start import start_points
 from dse.support.arrays import FloatArray, IntArray
 from searchers.peers import PEERS, smac
-from searchers.peers.common import Penalised, play, silenced
+from searchers.peers.common import Penalised, ask_and_tell, silenced_warnings
 from tests.conftest import Dse
 from workloads import load_layer
 
@@ -60,7 +60,7 @@ def test_a_peer_is_told_what_is_known_and_what_it_did_not_ask_for() -> None:
     evaluate.evaluate_start(start_points(PROBLEM, "templates"))
     drawn = iter(made)
     with pytest.raises(StopIteration):
-        play(lambda space, seed: next(drawn), evaluate, np.random.default_rng(0), most=3)
+        ask_and_tell(lambda space, seed: next(drawn), evaluate, np.random.default_rng(0), most=3)
     for peer in made:
         assert peer.told == [(3, False), (1, True), (1, False), (1, True)]
 
@@ -134,7 +134,7 @@ def test_smac_begins_its_local_search_in_one_order_whatever_the_process() -> Non
 
 
 def test_a_package_logs_nothing_while_it_is_silenced(caplog: pytest.LogCaptureFixture) -> None:
-    with silenced("smac"):
+    with silenced_warnings("smac"):
         logging.getLogger("smac").warning("no configurations left")
     logging.getLogger("smac").warning("afterwards")
     assert [record.message for record in caplog.records] == ["afterwards"]

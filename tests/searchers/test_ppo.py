@@ -145,9 +145,9 @@ def test_global_states_and_threads_are_as_they_were_also_after_a_failure() -> No
 
 def test_an_agent_that_finds_nothing_better_gives_way_to_a_new_one(monkeypatch: pytest.MonkeyPatch) -> None:
     seeds: list[int] = []
-    make = sb3.begin
+    make = sb3.new_agent
     monkeypatch.setattr(
-        sb3, "begin", lambda name, env, seed, *rest: seeds.append(seed) or make(name, env, seed, *rest)
+        sb3, "new_agent", lambda name, env, seed, *rest: seeds.append(seed) or make(name, env, seed, *rest)
     )
     for patience, agents in ((0, 1), (48, 4), (250, 1)):
         seeds.clear()

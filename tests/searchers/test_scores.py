@@ -10,8 +10,8 @@ from dse.core.reasons import Reason
 from dse.domains.clustered.accelerator import PRESETS
 from dse.domains.clustered.problem import Problem
 from dse.support.errors import InputError
-from searchers.common.scores import scores
-from searchers.common.settings import probability, share
+from searchers.common.scores import penalised_losses
+from searchers.common.settings import check_probability, check_share
 from workloads import load_layer
 
 ACCELERATOR = PRESETS["eyeriss-small"]
@@ -27,7 +27,7 @@ def evaluations(**columns: list) -> Evaluations:
 
 def test_infeasible_points_come_after_all_losses_by_the_doublings_that_they_need() -> None:
     l1, l2 = ACCELERATOR.l1_size, ACCELERATOR.l2_size
-    found = scores(
+    found = penalised_losses(
         evaluations(
             loss=[1e-9, 1e30, np.inf, np.inf, np.inf, np.inf, np.inf],
             reason=[0, 0, *[Reason.L1_TOO_SMALL] * 2, *[Reason.L2_TOO_SMALL] * 2, Reason.NO_WORK],
@@ -43,7 +43,7 @@ def test_infeasible_points_come_after_all_losses_by_the_doublings_that_they_need
 
 def test_real_points_are_never_without_a_score() -> None:
     points = PROBLEM.price(PROBLEM.space.sample(np.random.default_rng(0), 5000))
-    found = scores(points)
+    found = penalised_losses(points)
     assert not np.isnan(found).any()
     assert (found[points.reason == 0] == points.loss[points.reason == 0]).all()
     assert found[points.reason != 0].min() > found[points.reason == 0].max()
@@ -53,10 +53,10 @@ def test_real_points_are_never_without_a_score() -> None:
 @pytest.mark.parametrize("value", [-0.1, 1.1, float("nan"), True, "half"])
 def test_a_probability_out_of_range_is_refused(value) -> None:
     with pytest.raises(InputError, match="rate must be between 0 and 1, got "):
-        probability(value, "rate")
+        check_probability(value, "rate")
 
 
 def test_a_share_of_nothing_is_refused() -> None:
-    assert share(1, "elite") == 1
+    assert check_share(1, "elite") == 1
     with pytest.raises(InputError, match="elite must be above 0 and at most 1, got 0"):
-        share(0, "elite")
+        check_share(0, "elite")

@@ -19,7 +19,7 @@ from dse.search.record import COLUMNS, Record
 from dse.search.run import Cell, run_cell
 from dse.search.searcher import Searcher
 from dse.support.errors import InputError
-from searchers.grid import Grid, even_stride, lattice, unevenness
+from searchers.grid import Grid, even_stride, lattice_points, pair_unevenness
 from searchers.random import Random
 from searchers.walk import Walk
 from workloads import load_layer
@@ -198,14 +198,14 @@ def test_the_grid_covers_the_values_of_each_gene_more_evenly_than_chance(layer: 
 def test_the_grid_covers_pairs_of_genes_evenly_too() -> None:
     for layer in ("resnet18:1", "alexnet:1", "bert_base:0"):
         sizes = tuple(Problem(load_layer(layer), PRESETS["edge"], cost_model="maestro").space.sizes.tolist())
-        chosen = unevenness(lattice(0, even_stride(sizes), 2000, sizes), sizes)
+        chosen = pair_unevenness(lattice_points(0, even_stride(sizes), 2000, sizes), sizes)
         golden = math.prod(sizes) * 61803398875 // 10**11
-        assert chosen < unevenness(lattice(0, golden, 2000, sizes), sizes)
+        assert chosen < pair_unevenness(lattice_points(0, golden, 2000, sizes), sizes)
 
 
 def test_the_digits_of_the_grid_are_those_of_its_numbers() -> None:
     sizes = (24, 4, 2**40, 7, 1, 2**35)
-    genes = lattice(10**25, 10**24 + 7, 5, sizes)
+    genes = lattice_points(10**25, 10**24 + 7, 5, sizes)
     for step in range(5):
         number = 0
         for digit, size in zip(genes[step].tolist(), sizes, strict=True):

@@ -19,7 +19,7 @@ from dse.domains.clustered.space.genes import GENE_NAMES
 from dse.search.evaluator import Evaluator
 from dse.support.errors import InputError
 from dse.testing.landscapes import refused
-from searchers.environments import MappingEnv, MappingParallelEnv, MappingVectorEnv, observe
+from searchers.environments import MappingEnv, MappingParallelEnv, MappingVectorEnv, observe_figures
 from tests.searchers.environments.environment_cases import (
     ENV,
     GROUPS,
@@ -77,7 +77,9 @@ def test_agents_choose_the_genes_of_their_group() -> None:
     assert len(set(rewards.values())) == 1
     for agent in env.possible_agents:
         np.testing.assert_array_equal(infos[agent]["genes"], genes)
-        np.testing.assert_array_equal(observations[agent], observe(PROBLEM.price(genes[np.newaxis]))[0])
+        np.testing.assert_array_equal(
+            observations[agent], observe_figures(PROBLEM.price(genes[np.newaxis]))[0]
+        )
 
 
 def test_every_gene_has_an_agent_by_default() -> None:
@@ -155,7 +157,7 @@ def test_observations_are_finite_and_bounded_whatever_the_figures() -> None:
         cycles, figures, figures, figures, ones, ones, ones, figures, np.zeros(7, np.uint8)
     )
     with np.errstate(all="raise"):
-        observed = observe(evaluations)
+        observed = observe_figures(evaluations)
     assert observed.dtype == np.float32
     assert np.isfinite(observed).all()
     assert ((observed >= 0) & (observed <= 1)).all()
@@ -165,7 +167,7 @@ def test_observations_are_finite_and_bounded_whatever_the_figures() -> None:
 def test_observations_are_latency_power_energy_and_area_in_this_order() -> None:
     priced = PROBLEM.price(points(feasible=True))
     expected = np.log2([1.0 + getattr(priced, name) for name in ("cycles", "power", "energy_nj", "area")])
-    np.testing.assert_allclose(observe(priced), expected.T / 64, rtol=1e-6)
+    np.testing.assert_allclose(observe_figures(priced), expected.T / 64, rtol=1e-6)
 
 
 def test_a_point_that_the_cost_model_refuses_is_seen_as_zeros() -> None:
@@ -181,7 +183,7 @@ def test_long_episodes_show_the_last_point_and_blank_at_their_beginning() -> Non
     env = MappingVectorEnv(3, problem=PROBLEM, budget=100, episode_steps=3)
     assert env.metadata["autoreset_mode"] is AutoresetMode.SAME_STEP
     genes = points(feasible=True)
-    seen, last = env.reset()[0], observe(PROBLEM.price(genes))
+    seen, last = env.reset()[0], observe_figures(PROBLEM.price(genes))
     for step in range(1, 10):
         assert (seen == (0 if step % 3 == 1 else last)).all()
         seen, _, terminated, truncated, infos = env.step(genes)

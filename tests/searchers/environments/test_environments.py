@@ -17,7 +17,7 @@ from dse.search.evaluator import BudgetExhausted, Evaluator
 from dse.search.record import Record
 from dse.support.errors import InputError
 from dse.testing.toy_problem import ToyProblem
-from searchers.environments import MappingEnv, MappingParallelEnv, MappingVectorEnv, observe
+from searchers.environments import MappingEnv, MappingParallelEnv, MappingVectorEnv, observe_figures
 from tests.searchers.environments.environment_cases import (
     ENV,
     GROUPS,
@@ -162,7 +162,7 @@ def test_a_discrete_vector_step_changes_each_environments_own_point() -> None:
     infos = env.step(np.array([0, 1, 2]))[4]
     assert infos["genes"][:, 0].tolist() == [0, 1, 2]
     np.testing.assert_array_equal(infos["genes"][:, 1:], first[:, 1:])
-    assert (infos["final_obs"][:, :4] == observe(PROBLEM.price(infos["genes"]))).all()
+    assert (infos["final_obs"][:, :4] == observe_figures(PROBLEM.price(infos["genes"]))).all()
 
 
 @pytest.mark.parametrize("make", [one_env, four_envs, agents_env])

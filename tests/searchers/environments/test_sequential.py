@@ -17,7 +17,7 @@ from dse.support.errors import InputError
 from dse.testing.toy_problem import ToyProblem
 from searchers.environments import SequentialEnv, SequentialParallelEnv
 from searchers.environments.forms import MOVES
-from searchers.environments.view import observe
+from searchers.environments.view import observe_figures
 from tests.searchers.environments.environment_cases import GROUPS, PROBLEM, SIZES, points
 
 STAY = MOVES.index("stay")
@@ -114,7 +114,7 @@ def test_refining_moves_all_genes_and_earns_the_improvement() -> None:
         now = np.where(ordinal, np.clip(moved, 0, SIZES - 1), moved % SIZES)
         seen, reward, _, _, info = env.step(action)
         np.testing.assert_array_equal(info["genes"], now)
-        np.testing.assert_array_equal(seen[:4], observe(PROBLEM.price(now[np.newaxis]))[0])
+        np.testing.assert_array_equal(seen[:4], observe_figures(PROBLEM.price(now[np.newaxis]))[0])
         earned += reward
         rewards.append(earned)
     losses = env.record.evaluations().loss
