@@ -17,15 +17,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dse.core.clock import Clock
 from dse.core.objective import objective_named
 from dse.domains.levels.layout import RowArray
 from dse.domains.levels.nests import nest_keys
 from dse.domains.levels.problem import MachineProblem
 from dse.models.timeloop.proof.bounds import GROUP
 from dse.models.timeloop.proof.branches import branches_of
-from dse.models.timeloop.proof.floors import least_cycles
+from dse.models.timeloop.proof.floors import least_cycles, least_loss
 from dse.models.timeloop.proof.frontier import pack, unpack
-from dse.models.timeloop.proof.nodes import Node, WholeChains, every_chain
+from dse.models.timeloop.proof.nodes import MOST_KEPT, Node, WholeChains, every_chain, put_away
 from dse.models.timeloop.proof.room import SLACK
 from dse.models.timeloop.proof.terms import unit_of_loss
 from dse.proof.contract import Bounded, Children, Found, Rounds, boxes_of
@@ -52,13 +53,21 @@ WHOLE = 1e-6
 class LevelBoxes:
     """The boxes of a problem: see `dse.proof.contract`. Within, bounds are logarithms, in cycles and pJ.
 
-    With `every`, no nest gives way to one that is as good or better: for lists of all that are good.
+    With `every`, no nest gives way to one that is as good or better: for lists of all that are good. When the
+    time of `clock` is over, a call looks at its first box and leaves the others as they are.
     """
 
     kind = GROUP
 
-    def __init__(self, problem: MachineProblem, *, may_be_small: bool = True, every: bool = False) -> None:
-        self._problem, self._every = problem, every
+    def __init__(
+        self,
+        problem: MachineProblem,
+        *,
+        may_be_small: bool = True,
+        every: bool = False,
+        clock: Clock | None = None,
+    ) -> None:
+        self._problem, self._every, self._clock = problem, every, clock or Clock()
         objective, self._hertz = objective_named(problem.objective), float(problem.criteria.hertz)
         self._unit = unit_of_loss(objective, self._hertz)
         self._of_latency = objective.exponents == {"latency": 1}
@@ -70,8 +79,10 @@ class LevelBoxes:
 
     @cached_property
     def _floor(self) -> float:
-        """What no mapping costs less than, whatever levels store; 0 where it is not said."""
-        return math.ceil(least_cycles(self._problem) - WHOLE) / self._hertz if self._of_latency else 0.0
+        """What no mapping costs less than, whatever levels store."""
+        if self._of_latency:
+            return math.ceil(least_cycles(self._problem) - WHOLE) / self._hertz
+        return least_loss(self._problem) * (1 - SLACK)
 
     def mapping_of(self, row: RowArray) -> HierarchyMapping:
         """The mapping that a row is."""
@@ -85,16 +96,16 @@ class LevelBoxes:
         """See Boxes. On the way some whole chains near where relaxations ended are priced."""
         losses, found, target = np.zeros(len(boxes)), [], self._target(to_beat)
         for place, node in enumerate(() if self.is_small else boxes):
-            if not node.chains:
-                losses[place] = self._floor
+            if not node.chains or self._is_late(place):
+                losses[place], boxes[place] = self._floor, put_away(node)
                 continue
-            branch = self._branches[node.branch]
-            if not len(node.chains[0]):
-                node = branch.root()
-            new, near = branch.relaxed(node, target, ROUNDS)
-            found += self._price(node, near, to_beat)
-            losses[place] = to_beat if new is None else self._loss(new.bound)
-            boxes[place] = node if new is None else new
+            new, near = self._branches[node.branch].relaxed(node, target, ROUNDS)
+            if new is None:
+                losses[place] = to_beat
+                continue
+            found += self._price(new, near, to_beat)
+            losses[place] = self._loss(new.bound)
+            boxes[place] = put_away(new) if self._is_many(new) else new
         return Bounded(losses, _found(found))
 
     def divide(self, boxes: AnyArray, bounds: FloatArray, to_beat: float) -> Children:
@@ -103,8 +114,11 @@ class LevelBoxes:
         self._tied_before, parts, parents = self._tied, [], []
         target = self._target(to_beat)
         for place, node in enumerate(boxes):
-            known = self._known(node, target)
-            here = [] if known is None else self._parts(known, target) or []
+            if self._is_late(place):
+                here = [node]
+            else:
+                known = self._known(node, target)
+                here = [] if known is None else self._parts(known, target) or []
             parts += here
             parents += [place] * len(here)
         return Children(boxes_of(parts), np.array(parents, dtype=np.int64))
@@ -128,8 +142,15 @@ class LevelBoxes:
 
     def unpack(self, kept: bytes) -> tuple[AnyArray, FloatArray]:
         """See Boxes."""
-        nodes, bounds = unpack(kept, self._branches)
+        nodes, bounds = unpack(kept)
         return boxes_of(nodes), bounds
+
+    def _is_late(self, place: int) -> bool:
+        return place > 0 and self._clock.over
+
+    def _is_many(self, node: Node) -> bool:
+        """Whether a node's chains are rather made again: of uneven nests there are many such nodes."""
+        return self._problem.accelerator.even is not None and node.held > MOST_KEPT
 
     def _target(self, to_beat: float) -> float:
         """The logarithm, in cycles, pJ or both, of what a loss below `to_beat` is below."""

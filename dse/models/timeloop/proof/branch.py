@@ -93,8 +93,27 @@ class Branch:
             nothing,
             weights,
             tuple(np.zeros(len(component)) for component in self._components),
+            whole=True,
         )
         return every if self._fits is None else every.less(self._fits)
+
+    @property
+    def size(self) -> int:
+        """The chains of all components."""
+        return sum(map(len, self._components))
+
+    def made(self, node: Node) -> Node | None:
+        """A node with its chains, and where a relaxation begins; None if there are none of its pattern."""
+        if len(node.z) or not node.chains:
+            return node
+        root = self.root()
+        if len(node.chains[0]):
+            return replace(root, pattern=node.pattern, chains=node.chains, over=node.over, whole=node.whole)
+        found: Node | None = root
+        for level, choice in enumerate(node.pattern):
+            if found is not None and choice != OPEN:
+                found = self.choose(found, level, choice)
+        return found
 
     def undecided(self, pattern: Pattern) -> int | None:
         """The outermost level of which a pattern says nothing, though its loops matter; None without any."""
@@ -154,8 +173,9 @@ class Branch:
 
         And whole chains on the way, whose losses may be less.
         """
+        made = self.made(node)
         # Of an arrangement in which nothing fits no chain is left.
-        tabled = self._tabled(node, target) if all(map(len, node.chains)) else None
+        tabled = self._tabled(made, target) if made and all(map(len, made.chains)) else None
         if tabled is None:
             return None, self._nothing()
         node, table, lines = tabled

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from itertools import product
-from threading import Lock
 from typing import Protocol
 
 import numpy as np
@@ -17,10 +15,11 @@ from dse.models.timeloop.proof.arrangements import Arrangement, Arrangements
 from dse.models.timeloop.proof.branch import Branch
 from dse.models.timeloop.proof.components import Component, component_of, components_of, sharing
 from dse.models.timeloop.proof.counts import Counts
-from dse.models.timeloop.proof.nodes import Node
+from dse.models.timeloop.proof.nodes import Node, unbounded, unmade
 from dse.models.timeloop.proof.orders import orders_of
 from dse.models.timeloop.proof.parallel import busy_components
 from dse.models.timeloop.proof.ragged_counts import RaggedCounts
+from dse.models.timeloop.proof.recent import Recent
 from dse.models.timeloop.proof.room import SLACK
 from dse.models.timeloop.proof.whole import Rows
 from dse.support.arrays import BoolArray
@@ -28,9 +27,11 @@ from dse.support.arrays import BoolArray
 AT_ONCE = 8
 """Branches of uneven nests that are bounded in one go: between them the time may be over."""
 KEPT_AT_ONCE = 24
-"""Branches of uneven nests that are kept; others are made again."""
+"""Branches of uneven nests that are kept, if they have few chains; others are made again."""
 MOST_CHAINS = 200_000
 """Of components that are kept for other branches; a chain may take a kilobyte."""
+MOST_OF_BRANCHES = 500_000
+"""Chains of the branches that are kept."""
 
 
 class Branches(Protocol):
@@ -100,16 +101,14 @@ class UnevenBranches:
         sizes = list(problem.space.workload.sizes.values())
         every = sharing(problem.space.workload)
         self._sharing = [dims for dims in every if any(sizes[dim] > 1 for dim in dims)] or every[:1]
-        self._made = lru_cache(KEPT_AT_ONCE)(self._make)
-        self._counted: dict[object, Counts] = {}
-        self._making = Lock()
+        self._made: Recent[Branch] = Recent(lambda branch: branch.size, MOST_OF_BRANCHES, KEPT_AT_ONCE)
+        self._counted: Recent[Counts] = Recent(lambda counts: len(counts.component), MOST_CHAINS)
 
     def __len__(self) -> int:
         return len(self._arranged)
 
     def __getitem__(self, number: int) -> Branch:
-        with self._making:
-            return self._made(number)
+        return self._made.of(number, lambda: self._make(number))
 
     def roots(self) -> list[Node]:
         """See Branches."""
@@ -117,11 +116,8 @@ class UnevenBranches:
 
     def parts(self, several: Node) -> list[Node]:
         """See Branches."""
-        nothing, none = np.empty(0, dtype=np.int64), np.empty(0)
-        numbers = range(several.branch, min(several.branch + AT_ONCE, len(self._arranged)))
-        return [
-            replace(several, branch=number, chains=(nothing,), atoms=(nothing,), mixed=(none,), over=(none,))
-            for number in numbers
+        return [unmade(number) for number in range(several.branch, several.branch + AT_ONCE)][
+            : len(self._arranged) - several.branch
         ]
 
     def _make(self, number: int) -> Branch:
@@ -136,7 +132,7 @@ class UnevenBranches:
         return Branch(problem, number, components, counts, orders, arranged.keep, rows, fits)
 
     def _counts(self, dims: tuple[int, ...], arranged: Arrangement) -> Counts:
-        """The counts of a component; those of the longest ago go where there are too many."""
+        """The counts of a component."""
         slots = [
             tuple(
                 slot
@@ -145,15 +141,11 @@ class UnevenBranches:
             )
             for dim in dims
         ]
-        key = dims, tuple(slots)
-        found = self._counted.pop(key, None)
-        if found is None:
-            component = component_of(self._problem, dims, slots)
-            found = Counts(self._problem.space.workload, self._problem.accelerator, component)
-        self._counted[key] = found
-        while sum(len(one.component) for one in self._counted.values()) > MOST_CHAINS + len(found.component):
-            del self._counted[next(iter(self._counted))]
-        return found
+        problem = self._problem
+        return self._counted.of(
+            (dims, tuple(slots)),
+            lambda: Counts(problem.space.workload, problem.accelerator, component_of(problem, dims, slots)),
+        )
 
     def _fitting(self, counts: Counts, keep: BoolArray) -> BoolArray:
         """The chains whose tiles fit while all other dims are 1."""
@@ -167,11 +159,6 @@ class UnevenBranches:
                         held += np.exp(counts.tile(tensor, part)) * tensors[tensor].bits
                 left &= held <= room * (1 + SLACK)
         return left
-
-
-def unbounded(first: int) -> Node:
-    """A node of several branches, from that number on, of which nothing is known."""
-    return Node(first, (), (), -np.inf, -np.inf, np.empty(0), (), (), ())
 
 
 def _counts(problem: MachineProblem, components: list[Component]) -> list[Counts]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from dse.domains.levels.problem import MachineProblem
 from dse.domains.levels.space.chains import FACTORS, TEMPORAL, FactorChain, Slot, chain_of
 from dse.domains.levels.uneven import storage_parts, stored
 from dse.domains.levels.workload import Workload
+from dse.models.timeloop.proof.recent import Recent
 from dse.support.arrays import BoolArray, FloatArray, IntArray
 from dse.support.errors import InputError
 
@@ -182,8 +183,12 @@ def extent(terms: list[tuple[int, int]], component: Component, level: int) -> Fl
     return 1.0 + np.asarray(more, dtype=np.float64)
 
 
-@lru_cache(256)
 def _factors_of(chain: FactorChain, levels: int) -> tuple[IntArray, IntArray]:
+    """As `_made_factors`, which are kept where they were asked for of late."""
+    return _RECENT.of((chain, levels), lambda: _made_factors(chain, levels))
+
+
+def _made_factors(chain: FactorChain, levels: int) -> tuple[IntArray, IntArray]:
     """The factors of a chain's slots, by level and kind: (chains, levels, 2), and how long the dim and what
     each leaves of it is: (chains, 1 + 2 x levels). One for all that ask.
     """
@@ -211,3 +216,6 @@ def _factors_of(chain: FactorChain, levels: int) -> tuple[IntArray, IntArray]:
     factors.setflags(write=False)
     tiles.setflags(write=False)
     return factors, tiles
+
+
+_RECENT: Recent[tuple[IntArray, IntArray]] = Recent(lambda made: made[0].nbytes + made[1].nbytes, 2**27, 256)

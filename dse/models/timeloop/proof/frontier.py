@@ -10,8 +10,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from dse.models.timeloop.proof.branches import Branches, unbounded
-from dse.models.timeloop.proof.nodes import Node
+from dse.models.timeloop.proof.nodes import Node, unbounded, unmade
 from dse.models.timeloop.proof.orders import EMPTY, OPEN, Choice, First
 from dse.support.arrays import AnyArray, FloatArray
 
@@ -35,7 +34,7 @@ def pack(nodes: AnyArray, bounds: FloatArray) -> bytes:
     return file.getvalue()
 
 
-def unpack(data: bytes, branches: Branches) -> tuple[list[Node], FloatArray]:
+def unpack(data: bytes) -> tuple[list[Node], FloatArray]:
     """The nodes that `pack` wrote, and their bounds; none where it was not `pack` that did."""
     try:
         with np.load(io.BytesIO(data)) as file:
@@ -50,10 +49,9 @@ def unpack(data: bytes, branches: Branches) -> tuple[list[Node], FloatArray]:
         if not count:
             found.append(unbounded(branch))
             continue
-        root = branches[branch].root()
-        choices = tuple(_choice(choice) for choice in pattern)
+        node = unmade(branch, tuple(_choice(choice) for choice in pattern))
         over = tuple(np.zeros(len(part)) for part in chains)
-        found.append(replace(root, pattern=choices, chains=chains, over=over))
+        found.append(replace(node, chains=chains, over=over))
     return found, bounds
 
 

@@ -13,6 +13,8 @@ from dse.models.timeloop.proof.components import Component
 from dse.models.timeloop.proof.orders import Pattern
 from dse.support.arrays import BoolArray, FloatArray, IntArray
 
+MOST_KEPT = 50_000
+"""Chains of a node that is kept with them; each takes 16 bytes, and a proof may have thousands of nodes."""
 Cut = tuple[int, IntArray]
 """Where to divide a node: a component, and of each of its chains the number of the part."""
 
@@ -24,7 +26,11 @@ class Node:
     `z`, `atoms` and `mixed` are where the relaxation ended. A mapping of some chains is at least as far above
     `base` as their `over` add up to, and has to be below the target, or `goal` where `base` is related to it.
     `by_steps` says where to divide it first; then comes the loop of `level`, if one is named, and `cut`.
-    `depth` is how often it was divided, and `steps_said` whether the last time was by steps.
+    `depth` is how often it was divided, and `steps_said` whether the last time was by steps. `whole` says
+    that its chains are all those of the pattern, but such as are of no use.
+
+    One without any component is of several branches. Of one whose first chains are none the branch makes
+    them again: see `unmade`.
     """
 
     branch: int
@@ -42,6 +48,7 @@ class Node:
     goal: float | None = None
     depth: int = 0
     steps_said: bool = False
+    whole: bool = False
 
     def room(self, target: float) -> float:
         """By how much a mapping that is better than `target` may be above `base`."""
@@ -56,9 +63,42 @@ class Node:
         )
 
     @property
+    def held(self) -> int:
+        """The chains of all components."""
+        return sum(map(len, self.chains))
+
+    @property
     def size(self) -> float:
         """How many choices of chains there are."""
         return math.prod(map(len, self.chains))
+
+
+def unbounded(first: int) -> Node:
+    """A node of several branches, from that number on, of which nothing is known."""
+    return Node(first, (), (), -math.inf, -math.inf, np.empty(0), (), (), ())
+
+
+def unmade(branch: int, pattern: Pattern = ()) -> Node:
+    """A node of all chains of a branch under a pattern, none of which is there; () says nothing of it."""
+    nothing, none = np.empty(0, dtype=np.int64), np.empty(0)
+    return Node(branch, pattern, (nothing,), -math.inf, -math.inf, none, (nothing,), (none,), (none,))
+
+
+def put_away(node: Node) -> Node:
+    """A node as it is kept where it is not gone on with for now: of how its relaxation ended nothing is
+    known, and many chains are made again.
+    """
+    if not node.chains or not len(node.chains[0]):
+        return node
+    if node.whole and node.held > MOST_KEPT:
+        return unmade(node.branch, node.pattern)
+    return replace(
+        unmade(node.branch, node.pattern),
+        chains=node.chains,
+        over=tuple(np.zeros(len(one)) for one in node.chains),
+        depth=node.depth,
+        whole=node.whole,
+    )
 
 
 class WholeChains(NamedTuple):
@@ -89,6 +129,7 @@ def split(node: Node, components: Sequence[Component]) -> list[Node]:
                 by_steps=None,
                 steps_said=node.by_steps is not None,
                 depth=node.depth + 1,
+                whole=False,
             )
         )
     return found

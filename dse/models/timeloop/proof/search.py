@@ -33,7 +33,7 @@ def solve(
     """
     clock = clock or Clock()
     refuse(problem)
-    boxes = LevelBoxes(problem)
+    boxes = LevelBoxes(problem, clock=clock)
     if not boxes.is_small:
         warm()
     return _prove(problem, boxes, clock, known)
@@ -71,7 +71,7 @@ def good_mapping(problem: MachineProblem, clock: Clock, first: Incumbent | None 
     """
     space, least, best = problem.space, math.inf, None
     points = space.sample(np.random.default_rng(0), FIRST_POINTS)
-    for known in [first] if first else (solve(fewer, clock).best for fewer in _of_fewer(problem)):
+    for known in [first] if first else (solve(fewer, clock.part(1 / 4)).best for fewer in _of_fewer(problem)):
         if known is not None:
             begin = problem.vectors([known.mapping])
             points = np.concatenate([begin, points])

@@ -145,7 +145,7 @@ class Terms:
         group = Group(ENERGY)
         for one in kept:
             tensor = workload.tensors[one.tensor]
-            pj, output = _pj_a_word(machine.levels[one.level], tensor.bits), tensor.output
+            pj, output = pj_a_word(machine.levels[one.level], tensor.bits), tensor.output
             everywhere, first = _instances(one.level), (_still(one.tensor, one.level),)
             parts, delivery = self._served(one)
             update = pj["update"] if output else 0.0
@@ -275,7 +275,7 @@ def _caps(objective: Objective, hertz: float, energy: Group, cycles: Sequence[Gr
     return found
 
 
-def _pj_a_word(level: Level, bits: int) -> dict[str, float]:
+def pj_a_word(level: Level, bits: int) -> dict[str, float]:
     """The least energy of a word by kind of access: whole blocks, and rows of whole clusters."""
     shared = level.block * level.cluster / bits
     pj = {"read": level.energy.read_pj, "write": level.energy.write_pj, "update": level.energy.update_pj}
