@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dse.cli import output
 from dse.core.layer import in_all
+from dse.core.limits import AT_MOST
 from dse.core.objective import OBJECTIVES, objective_named
 from dse.support.quantities import energy, energy_of_mapping, quantity
 
@@ -35,6 +36,8 @@ def show_best(
     """
     spent = energy_of_mapping(best.energy_nj, DIGITS)
     console.print(f"{claim}: {best.cycles:,} cycles, {spent}, {problem.needs(best.mapping)}", style="green")
+    if used := used_of_limits(problem, best.mapping):
+        console.print(used)
     show_all_runs(console, problem.layer, best.cycles, best.energy_nj)
     console.print(problem.nest(best.mapping))
     parts = problem.detail(best.mapping) if detail or problem.shows_detail else None
@@ -48,6 +51,17 @@ def within_limits(problem: AnyProblem) -> str:
     """What a heading says of the problem's limits; nothing without any."""
     limits = problem.options.get("limits", ())
     return f", {', '.join(limits)}" if limits else ""
+
+
+def used_of_limits(problem: AnyProblem, mapping: object) -> str:
+    """The figures that a user's limits are on, each with what is asked; nothing without any."""
+    asked = {}
+    for limit in problem.options.get("limits", ()):
+        figure, sign, share = limit.rsplit(maxsplit=2)
+        asked[figure] = f"at {'most' if sign == AT_MOST else 'least'} {share} asked"
+    return "; ".join(
+        f"{figure} {share:.4g}, {asked[figure]}" for figure, share in problem.limited(mapping).items()
+    )
 
 
 def show_all_runs(console: Console, layer: object, cycles: int, energy_nj: float) -> None:

@@ -205,6 +205,7 @@ class Certificate:
             # As in a search's result, where it says which sample it was.
             "index": None,
             "mapping": best.mapping.to_dict(),
+            **({"use": used} if (used := there.limited(best.mapping)) else {}),
             **({"accelerator": there.accelerator.to_dict()} if problem.hardware_of(best.genes) else {}),
             "case": there.case(best.mapping),
         }

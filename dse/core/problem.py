@@ -204,6 +204,9 @@ class AnyProblem(Protocol):
     def needs(self, mapping: Any) -> str:
         """What the buffers have to hold, in words."""
 
+    def limited(self, mapping: Any) -> dict[str, float]:
+        """The figures that limits are on, by name, of a design that has a price; nothing without limits."""
+
     def case(self, mapping: Any) -> dict[str, Any]:
         """The design as a case that costs the same: layer, design and hardware."""
 
@@ -227,6 +230,10 @@ class SharedMembers:
     def fingerprint(self: Any) -> str:
         """SHA-256 of the identity, in hex."""
         return digest(self.identity)
+
+    def limited(self: Any, mapping: Any) -> dict[str, float]:
+        """The figures that limits are on: see `AnyProblem`."""
+        return self.use.of(self, mapping) if self.options.get("limits") else {}
 
     def with_changes(self, **changes: Any) -> Self:
         """The problem with other fields: another objective, cost model or tiles."""

@@ -97,3 +97,22 @@ def test_a_campaign_with_a_limit_that_cannot_be_is_refused(tmp_path: Path) -> No
     path = written(tmp_path, CAMPAIGN.replace("pe_use >= 0.2", "pe_use >= 2"))
     with pytest.raises(InputError, match=r"^campaign '.*': .*limit 'pe_use >= 2'.*a share must be above 0"):
         load_campaign(path, find_layers)
+
+
+@pytest.mark.parametrize(
+    ("machine", "model", "figure"),
+    [("edge", "loopnest", "l2_use"), ("gemmini", "timeloop", "Accumulator_use")],
+)
+def test_an_answer_has_the_figures_that_limits_are_on(
+    dse: Dse, machine: str, model: str, figure: str
+) -> None:
+    asked = ("--accelerator", machine, "--cost-model", model, "--objective", "edp", "--tiles", "factors")
+    limits = ("--limit", f"{figure} <= 0.25", "--limit", "pe_use >= 0.5")
+    best = dse("certify", "--layer", "mlp:1", *asked, *limits, "--json").json["best"]
+    assert list(best["use"]) == [figure, "pe_use"]
+    assert 0 < best["use"][figure] <= 0.25
+    assert 0.5 <= best["use"]["pe_use"] <= 1
+    said = dse("certify", "--layer", "mlp:1", *asked, *limits).out
+    wide = f"pe_use {best['use']['pe_use']:.4g}, at least 0.5 asked"
+    assert f"{figure} {best['use'][figure]:.4g}, at most 0.25 asked; {wide}\n" in said
+    assert "use" not in dse("certify", "--layer", "mlp:1", *asked, "--json").json["best"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -94,6 +94,13 @@ class Use:
         if PE_USE in self.limits:
             found[PE_USE] = self._ideal(machine.num_pes * machine.simd_lanes) / self.busiest(mappings.rows)
         return found
+
+    def of(self, problem: Any, mapping: Any) -> dict[str, float]:
+        """The shares of the limited figures of a mapping that has a price."""
+        from dse.domains.clustered.mapping import MappingBatch
+
+        found = self.shares(MappingBatch.of([mapping]), problem.evaluate(mapping))
+        return {figure: float(share[0]) for figure, share in found.items()}
 
     def why(self, batch: MappingBatch, costs: CostBatch) -> str:
         """Which limit the first mapping breaks, with its figure; nothing if it breaks none."""

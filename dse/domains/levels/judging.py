@@ -5,10 +5,12 @@ Of the levels with a capacity, the outermost first, arrays have a row for each m
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -215,6 +217,17 @@ class LevelsUse:
             macs, which = np.unique(limits.widest.prod(axis=1), return_inverse=True)
             least = np.array([self._least_of(count) for count in macs.tolist()], dtype=np.int64)
             found |= wide.prod(axis=1) < least[which]
+        return found
+
+    def of(self, problem: Any, mapping: Any) -> dict[str, float]:
+        """The shares of the limited figures of a mapping."""
+        words, wide = (one[0].tolist() for one in problem.space.measure(problem.rows_of([mapping])))
+        found = {
+            limit.figure: words[place] / (self.machine.levels[place].room or 1)
+            for place, limit in self._of_levels.items()
+        }
+        if PE_USE in self.limits:
+            found[PE_USE] = math.prod(wide) / self.machine.macs
         return found
 
     def why(self, words: list[int], wide: list[int]) -> str:
