@@ -9,15 +9,15 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import TextIO
 
 import typer
 from typer.exceptions import TyperException
 
 from dse.cli.application import build
 from dse.cli.compiling_view import compiling_said
-from dse.support.errors import FloorWarning, InputError, format_exception, one_line
+from dse.support.errors import InputError, format_exception, one_line
 from dse.support.interrupts import ignore_interrupts
+from dse.support.notices import show_notices_in_a_line
 
 DONE, FAILED, WRONG_INPUT, INTERRUPTED, READER_LEFT = 0, 1, 2, 130, 141
 LACKING = "dse-nearest"
@@ -98,23 +98,7 @@ def _refuse(message: str, code: int = WRONG_INPUT) -> int:
 def _warnings_in_a_line() -> Iterator[None]:
     """Our own warnings are lines like others on stderr: where in the code they are raised tells nothing."""
     with warnings.catch_warnings():
-        others = warnings.showwarning
-
-        def show(
-            message: Warning | str,
-            category: type[Warning],
-            filename: str,
-            lineno: int,
-            file: TextIO | None = None,
-            line: str | None = None,
-        ) -> None:
-            if not issubclass(category, FloorWarning):
-                others(message, category, filename, lineno, file, line)
-                return
-            with suppress(OSError, ValueError):
-                print("dse: warning:", one_line(str(message)), file=sys.stderr, flush=True)
-
-        warnings.showwarning = show
+        show_notices_in_a_line()
         yield
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from dse.search.abilities import abilities_of, current_settings
 from dse.support.arrays import IntArray
-from dse.support.errors import NEAR, InputError, format_exception, shorten, unknown
+from dse.support.errors import NEAR, InputError, Notice, format_exception, shorten, unknown
 from dse.support.plugins import (
     entry_named,
     installed,
@@ -38,7 +38,7 @@ DEFAULT_GROUP = "dse.defaults"
 """The entry-point group that says what is taken where a user names nothing."""
 
 
-class SearchNote(UserWarning):
+class SearchNote(Notice):
     """What a searcher tells its user of how a search goes: a warning that is no fault."""
 
 

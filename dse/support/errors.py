@@ -24,7 +24,11 @@ class InputError(ValueError):
     """
 
 
-class FloorWarning(UserWarning):
+class Notice(UserWarning):
+    """What a user is told of what they asked for: a line of text, wherever in the code it is said."""
+
+
+class FloorWarning(Notice):
     """A user's own cost model says fewer cycles than the accelerator's file leaves room for."""
 
 

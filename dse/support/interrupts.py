@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from multiprocessing import connection, parent_process
 from types import FrameType
 
+from dse.support.notices import show_notices_in_a_line
+
 STOPS = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -46,7 +48,11 @@ def ignore_interrupts() -> None:
 
 
 def prepare_process() -> None:
-    """Leave Ctrl-C to the process that has started this one, and end when that one is gone."""
+    """Leave Ctrl-C to the process that has started this one, and end when that one is gone.
+
+    Notices are lines, as the command line's own.
+    """
+    show_notices_in_a_line()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = parent_process()
     if parent is not None:

@@ -89,7 +89,7 @@ def timed(folder: Path, counters: bool) -> Path:
         problem = Problem(load_layer(name), TRUE)
         mappings = problem.space.decode(problem.space.sample(rng, 25))
         terms = terms_of(problem, mappings)
-        cycles = terms["cycles"] + 3 * (terms["inner steps"] + terms["fills of weight"])
+        cycles = terms["cycles"] + 30 * (terms["inner steps"] + terms["fills of weight"])
         cycles = cycles * np.exp(0.03 * rng.standard_normal(len(cycles)))
         for place in range(len(cycles)):
             waiting = terms["dram_wait"][place]

@@ -96,6 +96,13 @@ def test_counters_repeats_and_a_deviation_may_stand_in_an_answer() -> None:
     assert read_answer(said) == said | {"cycles": 13, "deviation": 0.0}
 
 
+def test_counters_may_be_numbers_of_numpy_but_no_truth_values_of_it() -> None:
+    answer = read_answer({"cycles": 5, "counters": {"words": np.int64(3), "share": np.float32(0.5)}})
+    assert isinstance(answer, dict)
+    assert answer["counters"] == {"words": 3.0, "share": 0.5}
+    assert isinstance(read_answer({"cycles": 5, "counters": {"full": np.bool_(True)}}), Refusal)
+
+
 @pytest.mark.parametrize(
     "counters", [7, {"a": "1"}, {"a": float("nan")}, {"a": True}, {str(n): 1 for n in range(101)}]
 )

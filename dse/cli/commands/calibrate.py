@@ -61,6 +61,7 @@ def command(
     off samples that it has not seen, and of each of the machine's own counters which of the model's terms
     it follows; those of time are fitted, too.
     """
+    from dse.core.calibration import USELESS
     from dse.core.domains import calibration_of, domain_of
     from dse.support.errors import InputError
     from dse.support.files import make_folder
@@ -92,6 +93,9 @@ def command(
     fitted = kind.calibrate(machines[0], found, model)
     if out is not None:
         _write(fitted, out)
+    for what, each in (("machine", fitted), ("energies", fitted.energies)):
+        if each is not None and not each.useful:
+            typer.echo(f"dse: warning: {what}: {USELESS}", err=True)
     if json:
         output.print_json(fitted.to_dict())
     else:
@@ -221,6 +225,11 @@ def _error(found: Any) -> str:
     return f"error of samples that the fit has not seen {after} (as said, scaled: {before})"
 
 
+def _remark(constant: Any) -> str:
+    words = f"  # {constant.low:.4g} to {constant.high:.4g}; was {constant.said:g}"
+    return f"{words}; {constant.remark}" if constant.remark else words
+
+
 def _write(found: Any, folder: Path) -> None:
     from dse.core.calibration import lines_of
     from dse.report.plots import Drawing, write_drawing
@@ -232,16 +241,12 @@ def _write(found: Any, folder: Path) -> None:
     lines.append(f"# {_error(found)}.")
     for name, value in found.machine.to_dict().items():
         constant = found.constants.get(name)
-        remark = f"  # {constant.low:.4g} to {constant.high:.4g}; was {constant.said:g}" if constant else ""
-        lines.append(f"{name} = {toml_value(value)}{remark}")
-    lines += lines_of(found.samples, found.error_after)
+        lines.append(f"{name} = {toml_value(value)}{_remark(constant) if constant else ''}")
+    lines += lines_of(found.samples, found.error_after, found.useful)
     write_whole(folder / "machine.toml", "\n".join(lines) + "\n")
     if (energies := found.energies) is not None:
-        lines = [
-            f"{name} = {each.fitted:.6g}  # {each.low:.4g} to {each.high:.4g}; was {each.said:g}"
-            for name, each in energies.constants.items()
-        ]
-        lines += lines_of(energies.samples, energies.error_after)
+        lines = [f"{name} = {each.fitted:.6g}{_remark(each)}" for name, each in energies.constants.items()]
+        lines += lines_of(energies.samples, energies.error_after, energies.useful)
         write_whole(folder / "constants.toml", "\n".join(lines) + "\n")
     write_json(folder / f"{NAME}.json", found.to_dict())
     title = f"Predicted against measured, {found.samples} samples"
@@ -254,12 +259,12 @@ def _show(found: Any, out: Path | None) -> None:
     energies = found.energies
     figures = found.constants if energies is None else found.constants | energies.constants
     rows = [
-        (name, f"{each.said:g}", f"{each.fitted:.4g}", f"{each.low:.4g} to {each.high:.4g}")
+        (name, f"{each.said:g}", f"{each.fitted:.4g}", f"{each.low:.4g} to {each.high:.4g}", each.remark)
         for name, each in figures.items()
     ]
     layers = f"{len(found.layers)} layer" + "s" * (len(found.layers) != 1)
     title = f"{found.samples} samples of {layers}, cost model {found.cost_model}"
-    output.print_table(console, title, ("figure", "said", "fitted", "95 % interval"), rows)
+    output.print_table(console, title, ("figure", "said", "fitted", "95 % interval", "remark"), rows)
     ranks = f"rank correlation {found.rank_after:.2f} (as said: {found.rank_before:.2f})"
     console.print(f"{_error(found)}, {ranks}")
     if energies is not None:
@@ -269,8 +274,8 @@ def _show(found: Any, out: Path | None) -> None:
         lines = [
             (
                 each.counter,
-                each.term,
-                f"{each.times:.4g}",
+                each.term or "nothing",
+                "" if each.times is None else f"{each.times:.4g}",
                 f"{each.error:.1%}",
                 str(each.samples),
                 "yes" if each.fitted else "",

@@ -1,47 +1,45 @@
 """A machine's figures fitted to what was measured on it: bandwidths, latency, and how long a cycle is.
 
-All machines of a grid around the one that was said price all samples, of any number of layers. The one with
-the least squares of relative errors (in log) is taken, and its clock makes up for what is left on average. Of
-its own counters those of time are equations, too (`equations.py`).
-Intervals are those of fits to samples drawn anew (bootstrap), the error is that of samples left out of a fit.
+Many machines around the one that was said (`machines_tried.py`) price all samples, of any number of layers.
+The one with the least squares of relative errors (in log) is taken, and its clock makes up for what is left
+on average. Of its own counters those of time are equations, too (`equations.py`).
+An interval of 95 % is that of all machines that fit nearly as well, all other figures fitted anew (a profile
+likelihood), and of fits to samples drawn anew (bootstrap). The error is that of samples left out of a fit.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from itertools import product
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from dse.core.cost_models import cost_model
 from dse.domains.clustered.accelerator import Accelerator
-from dse.domains.clustered.cost_model import CostModel
 from dse.domains.clustered.counted import Counted, fixed_terms, follow_counters
 from dse.domains.clustered.energies import (
+    AT_EDGE,
     DRAWS,
+    ENDS_AT_EDGE,
     FOLDS,
-    LEAST,
+    NOT_SHOWN,
     SEED,
     Constant,
     Energies,
     Measured,
     fit_energies,
+    is_useful,
 )
 from dse.domains.clustered.equations import Equations, Timed, timed_counters
+from dse.domains.clustered.machines_tried import (
+    FITTED,
+    LEAST_FIGURES,
+    MachinesTried,
+    folds_of,
+    with_figures,
+)
 from dse.domains.clustered.planning import plan as plan
-from dse.support.arrays import BoolArray, FloatArray, IntArray
-from dse.support.errors import InputError
-
-LINKS = ("noc_bandwidth", "offchip_bandwidth")
-FITTED = (*LINKS, "noc_latency")
-"""Lanes are not: twice as many, bandwidths twice as wide and a clock half as fast are the same machine."""
-FACTORS = tuple(2 ** (step / 2) for step in range(-8, 9))
-"""By which a bandwidth may be another one."""
-LATENCIES = (0, 1, 4, 16, 64)
-PRICED = 200_000
-"""Mappings that are priced at once."""
+from dse.support.arrays import FloatArray, IntArray
 
 
 @dataclass(frozen=True)
@@ -68,6 +66,11 @@ class Calibration:
     energies: Energies | None = None
     counters: tuple[Counted, ...] = ()
 
+    @property
+    def useful(self) -> bool:
+        """Whether the fit foretells samples that it has not seen better than what was said does."""
+        return is_useful(self.error_before, self.error_after) and not self.rank_after <= 0
+
     def to_dict(self) -> dict[str, Any]:
         """All but the samples, as plain data."""
         return {
@@ -78,6 +81,7 @@ class Calibration:
             "constants": {name: vars(constant) for name, constant in self.constants.items()},
             "error": {"before": self.error_before, "after": self.error_after},
             "rank": {"before": self.rank_before, "after": self.rank_after},
+            "useful": self.useful,
             **({} if self.energies is None else {"energies": self.energies.to_dict()}),
             **({"counters": [each.to_dict() for each in self.counters]} if self.counters else {}),
         }
@@ -85,26 +89,18 @@ class Calibration:
 
 def calibrate(machine: Accelerator, samples: Sequence[Measured], model: str) -> Calibration:
     """The machine's figures that make a cost model say what was measured. InputError for too few samples."""
-    grid = _grid(machine)
-    logs = np.log(_prices(machine, grid, samples, model))
-    cycles = np.concatenate([each.cycles for each in samples])
-    usable: BoolArray = np.asarray(np.isfinite(logs).all(axis=0))
-    if usable.sum() < LEAST:
-        raise InputError(
-            f"to calibrate takes {LEAST} samples that cost model {model!r} prices, got {int(usable.sum())}"
-        )
-    layers = np.repeat(np.arange(len(samples)), [len(each.cycles) for each in samples])[usable]
-    logs, measured = logs[:, usable], np.log(cycles[usable])
+    tried = MachinesTried(machine, samples, model)
+    logs, measured = tried.logs, tried.measured
+    layers = np.repeat(np.arange(len(samples)), [len(each.cycles) for each in samples])[tried.usable]
     errors = measured - logs
-    equations = Equations(errors, _timed(machine, grid, samples, model, usable, logs, errors))
+    equations = Equations(errors, _timed(machine, tried, samples, model))
     chosen = equations.fit()
-    own = int(np.flatnonzero((grid == _figures(machine)).all(axis=1))[0])
     predicted = _left_out(equations, logs)
-    before = logs[own] + errors[own].mean()
+    before = logs[0] + errors[0].mean()
     return Calibration(
-        machine=_made(machine, grid[chosen], float(np.exp(errors[chosen].mean()))),
+        machine=with_figures(machine, tried.figures[chosen], float(np.exp(errors[chosen].mean()))),
         cost_model=model,
-        constants=_constants(machine, grid, equations, chosen),
+        constants=_constants(machine, tried, equations, chosen),
         samples=len(measured),
         layers=tuple(each.name for each in samples),
         error_before=_error(before, measured),
@@ -121,68 +117,27 @@ def calibrate(machine: Accelerator, samples: Sequence[Measured], model: str) -> 
     )
 
 
-def _figures(machine: Accelerator) -> IntArray:
-    return np.array([getattr(machine, name) for name in FITTED], np.int64)
-
-
-def _grid(machine: Accelerator) -> IntArray:
-    """The figures FITTED of the machines that are tried: (m, figures)."""
-    links = [sorted({max(round(getattr(machine, name) * factor), 1) for factor in FACTORS}) for name in LINKS]
-    latencies = sorted({*LATENCIES, machine.noc_latency})
-    return np.array(list(product(*links, latencies)), np.int64)
-
-
-def _made(machine: Accelerator, figures: IntArray, factor: float = 1.0) -> Accelerator:
-    """The machine with other figures, whose cycles are so many times as long."""
-    changed: dict[str, Any] = dict(zip(FITTED, figures.tolist(), strict=True))
-    return replace(machine, clock_ghz=machine.clock_ghz / factor, **changed)
-
-
-def _prices(machine: Accelerator, grid: IntArray, samples: Sequence[Measured], name: str) -> FloatArray:
-    """What each machine of the grid makes of each sample: cycles (m, n), inf where the model has none."""
-    model = cost_model(name)
-    if not isinstance(model, CostModel):
-        raise InputError(f"cost model {name!r} prices no mappings of two levels")
-    machines = np.array([_made(machine, figures).machine_row for figures in grid], np.int64)
-    found = np.empty((len(grid), sum(len(each.cycles) for each in samples)))
-    start = 0
-    for each in samples:
-        price = model.prepared(each.layer if model.prices_strides else each.layer.lowered(), machine)
-        rows, count = each.mappings.rows, len(each.cycles)
-        step = max(PRICED // count, 1)
-        for first in range(0, len(grid), step):
-            some = machines[first : first + step]
-            costs = price(np.tile(rows, (len(some), 1)), np.repeat(some, count, axis=0))
-            cycles = np.where(costs.valid, costs.cycles, np.inf)
-            found[first : first + step, start : start + count] = cycles.reshape(len(some), count)
-        start += count
-    return found
-
-
 def _timed(
     machine: Accelerator,
-    grid: IntArray,
+    tried: MachinesTried,
     samples: Sequence[Measured],
     name: str,
-    usable: BoolArray,
-    logs: FloatArray,
-    errors: FloatArray,
 ) -> tuple[Timed, ...]:
     """The counters of time, of the samples that the model prices."""
     if not any(each.counters for each in samples):
         return ()
     starts = np.cumsum([len(each.cycles) for each in samples])[:-1]
-    kept = [each.at(good) for each, good in zip(samples, np.split(usable, starts), strict=True)]
+    kept = [each.at(good) for each, good in zip(samples, np.split(tried.usable, starts), strict=True)]
     kept = [each for each in kept if len(each.cycles)]
-    machines = (_made(machine, figures) for figures in grid)
+    machines = (with_figures(machine, figures) for figures in tried.figures)
     fixed = fixed_terms(machine, kept, name)
-    return timed_counters(machines, np.exp(logs), errors, kept, name, fixed)
+    return timed_counters(machines, np.exp(tried.logs), tried.measured - tried.logs, kept, name, fixed)
 
 
 def _left_out(equations: Equations, logs: FloatArray) -> FloatArray:
     """What fits to the other samples make of each: (n,)."""
     errors = equations.errors
-    folds = np.random.default_rng(SEED).permutation(errors.shape[1]) % FOLDS
+    folds = folds_of(errors.shape[1])
     found = np.empty(errors.shape[1])
     for fold in range(FOLDS):
         others = np.flatnonzero(folds != fold)
@@ -192,22 +147,39 @@ def _left_out(equations: Equations, logs: FloatArray) -> FloatArray:
 
 
 def _constants(
-    machine: Accelerator, grid: IntArray, equations: Equations, chosen: int
+    machine: Accelerator, tried: MachinesTried, equations: Equations, chosen: int
 ) -> dict[str, Constant]:
     errors = equations.errors
     rng, count = np.random.default_rng(SEED), errors.shape[1]
-    drawn = []
-    for _ in range(DRAWS):
-        sample: IntArray = np.asarray(rng.integers(count, size=count))
-        place = equations.fit(sample)
-        drawn.append([*grid[place], machine.clock_ghz / np.exp(errors[place, sample].mean())])
+    draws: IntArray = rng.integers(count, size=(DRAWS, count))
+    drawn = [
+        [*tried.figures[place], errors[place, sample].mean()]
+        for place, sample in zip(equations.fits(draws), draws, strict=True)
+    ]
     low, high = np.quantile(np.array(drawn, np.float64), (0.025, 0.975), axis=0)
-    said = [*_figures(machine), machine.clock_ghz]
-    fitted = [*grid[chosen], machine.clock_ghz / np.exp(errors[chosen].mean())]
-    return {
-        name: Constant(*map(float, (said[place], fitted[place], low[place], high[place])))
-        for place, name in enumerate((*FITTED, "clock_ghz"))
-    }
+    likely, spread = equations.likely()
+    figures = tried.figures[likely]
+    factors = errors[likely].mean(axis=1)
+    low = np.minimum([*np.floor(low[:-1]), low[-1]], [*figures.min(axis=0), (factors - spread).min()])
+    high = np.maximum([*np.ceil(high[:-1]), high[-1]], [*figures.max(axis=0), (factors + spread).max()])
+    found = {}
+    for place, name in enumerate(FITTED):
+        fitted, ends = float(tried.figures[chosen, place]), (float(low[place]), float(high[place]))
+        remark = _remark(fitted, ends, tried.axes[place], LEAST_FIGURES[place])
+        found[name] = Constant(float(getattr(machine, name)), fitted, *ends, remark)
+    clocks = machine.clock_ghz / np.exp([errors[chosen].mean(), high[-1], low[-1]])
+    return found | {"clock_ghz": Constant(machine.clock_ghz, *clocks.tolist())}
+
+
+def _remark(fitted: float, ends: tuple[float, float], axis: list[int], least: int) -> str:
+    """What is to be said of a figure whose value, or whose interval's end, is the last that was tried."""
+    low, high = ends
+    if low <= axis[0] and high >= axis[-1]:
+        return NOT_SHOWN
+    edges = [each for each in (axis[0], axis[-1]) if each != least]
+    if fitted in edges:
+        return AT_EDGE
+    return ENDS_AT_EDGE if low in edges or high in edges else ""
 
 
 def _error(predicted: FloatArray, measured: FloatArray) -> float:

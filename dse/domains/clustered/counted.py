@@ -16,7 +16,7 @@ import numpy as np
 
 from dse.domains.clustered.accelerator import Accelerator
 from dse.domains.clustered.energies import FOLDS, LEAST, SEED, Measured
-from dse.domains.clustered.equations import Timed
+from dse.domains.clustered.equations import FOLLOWS, Timed
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.terms import NARROWER, terms_of
 from dse.support.arrays import FloatArray
@@ -28,6 +28,8 @@ TENSORS = ("input", "weight", "output")
 class Counted:
     """A counter: the `term` that it follows, how many `times` as large it is, on (geometric) average.
 
+    One that is more than half off whatever it is set beside follows nothing: its term is empty, `times` None.
+
     `error` is that of the median sample, relative, its ratio taken from others; `samples` those that have it.
     If it is `fitted`, the fit of the machine goes by it: the term is a part of the cycles under that machine,
     and the error a part of the sample's measured cycles.
@@ -35,7 +37,7 @@ class Counted:
 
     counter: str
     term: str
-    times: float
+    times: float | None
     error: float
     samples: int
     fitted: bool = False
@@ -117,4 +119,6 @@ def _best(name: str, said: FloatArray, terms: dict[str, FloatArray]) -> Counted:
         [np.abs(ratio[folds == fold] - ratio[folds != fold].mean()) for fold in range(FOLDS)]
     )
     error = float(np.expm1(np.median(errors)))
+    if error > FOLLOWS:
+        return Counted(name, "", None, error, len(ratio))
     return Counted(name, term, float(np.exp(ratio.mean())), error, len(ratio))

@@ -23,6 +23,11 @@ from dse.support.errors import InputError
 LEAST = 8
 """Samples that a fit takes."""
 FOLDS, DRAWS, SEED = 5, 200, 0
+NOT_SHOWN = "the samples do not show it"
+AT_EDGE, ENDS_AT_EDGE = "at the edge of what is tried", "the interval ends at the edge of what is tried"
+"""What is remarked of a figure."""
+SMALL = 0.01
+"""An error of a fit that is of use whatever the error was before."""
 UNIT = "_pj"
 PULL = 1e-6
 """How strongly constants are drawn to what was said: enough for those that no sample tells."""
@@ -79,12 +84,13 @@ class Measured:
 
 @dataclass(frozen=True)
 class Constant:
-    """A figure: as said, as fitted, and the interval of 95 % of fits to samples drawn anew."""
+    """A figure: as said, as fitted, and its interval of 95 %; perhaps a remark on what they are worth."""
 
     said: float
     fitted: float
     low: float
     high: float
+    remark: str = ""
 
 
 @dataclass(frozen=True)
@@ -96,9 +102,19 @@ class Energies:
     error_before: float
     error_after: float
 
+    @property
+    def useful(self) -> bool:
+        """Whether the fit foretells samples that it has not seen better than what was said does."""
+        return is_useful(self.error_before, self.error_after)
+
     def to_dict(self) -> dict[str, Any]:
         """As plain data."""
-        return asdict(self)
+        return asdict(self) | {"useful": self.useful}
+
+
+def is_useful(before: float, after: float) -> bool:
+    """Whether an error after a fit is less than before, or so small that there is nothing to gain."""
+    return after < before or after <= SMALL
 
 
 def fit_energies(machine: Accelerator, samples: Sequence[Measured], name: str) -> Energies | None:
@@ -119,11 +135,20 @@ def fit_energies(machine: Accelerator, samples: Sequence[Measured], name: str) -
         left_out[folds == fold] = parts[folds == fold] @ _fit(parts[folds != fold])
     drawn = np.array([_fit(parts[rng.integers(count, size=count)]) for _ in range(DRAWS)])
     low, high = np.quantile(drawn, (0.025, 0.975), axis=0)
-    constants = {
-        key: Constant(*(float(value * factor) for factor in (1.0, factors[place], low[place], high[place])))
-        for place, (key, value) in enumerate(said.items())
-    }
+    silent = np.square(parts).sum(axis=0) <= PULL * count
+    constants = {}
+    for place, (key, value) in enumerate(said.items()):
+        fitted, least, most = (value * float(factor[place]) for factor in (factors, low, high))
+        remark = NOT_SHOWN if silent[place] else _remark(factors[place], low[place], high[place])
+        constants[key] = Constant(value, fitted, least, most, remark)
     return Energies(constants, count, _error(parts.sum(axis=1)), _error(left_out))
+
+
+def _remark(factor: float, low: float, high: float) -> str:
+    """What is to be said of a constant that is so many times what was said, and of its interval."""
+    if factor > TINY:
+        return ENDS_AT_EDGE if low <= TINY else ""
+    return NOT_SHOWN if high >= 1 else f"{AT_EDGE}: they leave nothing for it"
 
 
 def _constants(name: str) -> dict[str, float]:

@@ -24,13 +24,19 @@ from dse.support.arrays import BoolArray, FloatArray, IntArray
 LEAST_ERROR = 0.01
 """No equation counts as if it were nearer to the truth than this, relative: none stands for all others."""
 POSSIBLE = 3.84
-"""Twice the logarithm of how much less likely a machine may be by cycles alone: chi squared, of 95 %."""
+"""Twice the logarithm of how much less likely a machine may be: chi squared, of 95 %."""
+ROUNDING = 1e-3
+"""Cycles that are as near as this, relative, tell no two machines apart: models and machines round."""
 NEAR = 2.0
 """How many times as large as the clock says, or as small, a counter of time may be."""
 EXPLAINED = 0.25
 """The most that a part may leave of a counter, of its square, for the counter to be one of that time."""
+FOLLOWS = 0.5
+"""The greatest error, relative, of the median sample with which a counter follows anything."""
 COMPUTE, BEYOND = "compute", "cycles beyond compute"
 TINY = 1e-300
+CLOSE = 1e-9
+"""Errors that differ by no more than this, in log or relative, are the same."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +57,14 @@ class Timed:
         if not len(known):
             return np.zeros(len(self.predicted)), 0
         return mean_squares(self.predicted[:, known], self.said[known], clocks)[0], len(known)
+
+    def nearest(self, likely: BoolArray, clocks: FloatArray) -> float:
+        """How far off the median sample is under the machine that leaves least, as a part of the median."""
+        known, places = np.isfinite(self.said), np.flatnonzero(likely)
+        squares = mean_squares(self.predicted[places][:, known], self.said[known], clocks[places])[0]
+        best = int(places[np.argmin(squares)])
+        counted = self.said[known]
+        return self.fitted(best, float(clocks[best]))[1] / float(np.median(counted[counted > 0]))
 
     def fitted(self, machine: int, clock: float) -> tuple[float, float]:
         """Under a machine, how many times the part the counter is; how far off the median sample is of it.
@@ -75,20 +89,56 @@ class Equations:
         places = np.arange(self.errors.shape[1]) if places is None else places
         variances = self.errors[:, places].var(axis=1)
         if not self.counters:
-            return int(np.argmin(variances))
-        unlikely = np.where(_possible(variances, len(places)), 0.0, np.inf)
+            return int(_first_of_least(variances))
+        unlikely = self._unlikely(places, variances)
+        # Of those that are as likely, the one that cycles alone would have.
+        likeliest = np.flatnonzero(unlikely <= unlikely.min() + 1e-9)
+        return int(likeliest[_first_of_least(variances[likeliest])])
+
+    def fits(self, draws: IntArray) -> list[int]:
+        """The machine of the least errors for each of many draws of samples, (draws, n)."""
+        if self.counters:
+            return [self.fit(places) for places in draws]
+        count = self.errors.shape[1]
+        shares = np.stack([np.bincount(places, minlength=count) for places in draws], axis=1) / draws.shape[1]
+        # Around each machine's mean, so that squares of what is nearly exact lose no digits.
+        around = self.errors - self.errors.mean(axis=1, keepdims=True)
+        variances = np.square(around) @ shares - np.square(around @ shares)
+        return [int(place) for place in _first_of_least(variances)]
+
+    def likely(self) -> tuple[BoolArray, FloatArray]:
+        """Which machines (m,) all samples leave possible; of these how far the clock may be off, in log."""
+        count, every = self.errors.shape[1], np.arange(self.errors.shape[1])
+        variances = self.errors.var(axis=1)
+        found = possible(variances, count)
+        if self.counters:
+            unlikely = self._unlikely(every, variances)
+            found = found & (unlikely <= unlikely.min() + POSSIBLE)
+        squares = np.maximum(variances, ROUNDING**2)
+        most = squares.min() * np.exp(POSSIBLE / count)
+        return found, np.sqrt(np.maximum(most - squares[found], 0))
+
+    def _unlikely(self, places: IntArray, variances: FloatArray) -> FloatArray:
+        """Twice how unlikely counters are under each machine (m,), in log; inf where cycles rule it out."""
+        found = np.where(possible(variances, len(places)), 0.0, np.inf)
         clocks = np.exp(self.errors[:, places].mean(axis=1))
         for each in self.counters:
             squares, count = each.squares(places, clocks)
-            unlikely += count * np.log(np.maximum(squares, LEAST_ERROR**2))
-        # Of those that are as likely, the one that cycles alone would have.
-        likeliest = np.flatnonzero(unlikely <= unlikely.min() + 1e-9)
-        return int(likeliest[np.argmin(variances[likeliest])])
+            found += count * np.log(np.maximum(squares, LEAST_ERROR**2))
+        return found
 
 
-def _possible(variances: FloatArray, count: int) -> BoolArray:
+def _first_of_least(variances: FloatArray) -> IntArray:
+    """The place of the first that is the least along the first axis, but for what sums of floats leave."""
+    least = variances.min(axis=0)
+    found: IntArray = np.argmax(variances <= least * (1 + CLOSE) + CLOSE**2, axis=0)
+    return found
+
+
+def possible(variances: FloatArray, count: int) -> BoolArray:
     """Which machines cycles leave possible, by the variances (m,) of so many errors."""
-    ratios = np.log(np.maximum(variances, TINY)) - np.log(max(variances.min(), TINY))
+    squares = np.maximum(variances, ROUNDING**2)
+    ratios = np.log(squares) - np.log(squares.min())
     found: BoolArray = count * ratios <= POSSIBLE
     return found
 
@@ -127,7 +177,7 @@ def timed_counters(
         return ()
     measured = np.concatenate([each.cycles for each in samples])
     parts = _parts(list(machines), cycles, samples, name)
-    possible, clocks = _possible(errors.var(axis=1), errors.shape[1]), np.exp(errors.mean(axis=1))
+    likely, clocks = possible(errors.var(axis=1), errors.shape[1]), np.exp(errors.mean(axis=1))
     if not parts:
         return ()
     found = []
@@ -137,9 +187,7 @@ def timed_counters(
             continue
         said = said / measured
         left = {
-            term: float(
-                mean_squares(part[:, known] / measured[known], said[known], clocks)[0][possible].min()
-            )
+            term: float(mean_squares(part[:, known] / measured[known], said[known], clocks)[0][likely].min())
             for term, part in parts.items()
         }
         others = [
@@ -147,8 +195,9 @@ def timed_counters(
             for term in constant.values()
         ]
         best, most = min(left, key=lambda each: left[each]), EXPLAINED * np.square(said[known]).mean()
-        if left[best] < min(most, *others):
-            found.append(Timed(counter, best, parts[best] / measured, np.where(known, said, np.nan)))
+        each = Timed(counter, best, parts[best] / measured, np.where(known, said, np.nan))
+        if left[best] < min(most, *others) and each.nearest(likely, clocks) <= FOLLOWS:
+            found.append(each)
     return tuple(found)
 
 

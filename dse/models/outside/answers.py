@@ -175,7 +175,8 @@ def _lacks(figures: Mapping[str, Any]) -> Refusal | None:
 
 def _no_figure(name: object) -> Refusal:
     return garbled(
-        f"{shorten(name)} is no figure; expected {', '.join(FIGURES)}", fault=f"has {shorten(name)}"
+        f"{shorten(name)} is no figure; expected {', '.join((*FIGURES, *NOTES))}",
+        fault=f"has {shorten(name)}",
     )
 
 
@@ -201,7 +202,8 @@ def _counters(value: Any) -> dict[str, float] | Refusal:
         return garbled(f"{wanted}, got {_what(value)}", fault="no counters")
     found = {}
     for name, number in value.items():
-        usable = isinstance(number, int | float) and not isinstance(number, bool)
+        # Functions count with numpy's numbers, too; its truths are no numbers, as Python's are none.
+        usable = isinstance(number, int | float | np.integer | np.floating) and not isinstance(number, bool)
         if not usable or not math.isfinite(number):
             return garbled(f"{wanted}, got {shorten(number)} for {shorten(name)}", fault="no counters")
         found[str(name)] = float(number)

@@ -56,8 +56,9 @@ class Python(OutsideModel):
 
     - `mapping`, one `dse.Mapping`, as in `mapping.inner.tile["K"]`. It returns a table of figures,
       `{"cycles": 1200, "energy_nj": 3.5}`, above 0: without an energy there is no objective of energy. It
-      may have `power`, `area` (at least 0), `l1_size`, `l2_size` and `macs` (above 0) too. A text, or None,
-      refuses the mapping and says why.
+      may have `power`, `area` (at least 0), `l1_size`, `l2_size` and `macs` (above 0) too, and beside them
+      `counters`, a table of numbers that it has counted itself, which are kept. A text, or None, refuses the
+      mapping and says why.
     - `mappings`, a `dse.domains.clustered.mapping.MappingBatch` of n: `mappings[0]` is the first,
       `mappings.rows` an int64 array (n, 27), `mappings.named()["inner.tile.K"]` a column of it. It returns a
       list of n such answers, or a table of columns, each of n numbers, or a `dse.CostBatch`.
