@@ -79,8 +79,8 @@ SAID = {"cycles": 5, "energy_nj": 1.0}
         (SAID | {"energy": 2}, "'energy' is no figure; expected cycles, energy_nj"),
         (
             SAID | {"counter": {"words": 2}},
-            "'counter' is no figure; expected cycles, energy_nj, power, area, l1_size, l2_size, macs, counters, "
-            "repeats, deviation",
+            "'counter' is no figure; expected cycles, energy_nj, power, area, l1_size, l2_size, macs, "
+            "counters, repeats, deviation",
         ),
         ({"status": "invalid", "reson": "too many banks"}, "'reson' is no figure"),
         (SAID | {"stauts": "invalid"}, "'stauts' is no figure"),
