@@ -101,16 +101,17 @@ def _is_installed(library: str) -> bool:
 
 
 def _extras(package: Distribution, libraries: Iterable[str]) -> list[str]:
-    """The extras of a package that bring all these libraries, those that bring least else first."""
+    """The extras that bring some of these libraries: first those that bring most of them, and least else."""
     from packaging.requirements import Requirement
     from packaging.utils import canonicalize_name
 
     asked = [one for one in map(Requirement, package.requires or ()) if one.marker]
-    found = {}
+    wanted = set(map(canonicalize_name, libraries))
+    found: dict[str, tuple[int, int]] = {}
     for extra in package.metadata.get_all("Provides-Extra") or ():
         brought = {canonicalize_name(one.name) for one in asked if one.marker.evaluate({"extra": extra})}  # type: ignore[union-attr]
-        if brought.issuperset(map(canonicalize_name, libraries)):
-            found[extra] = len(brought)
+        if brought & wanted:
+            found[extra] = -len(brought & wanted), len(brought)
     return sorted(found, key=found.__getitem__)
 
 
