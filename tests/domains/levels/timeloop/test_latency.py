@@ -22,12 +22,12 @@ from dse.domains.levels.workload import convolution
 from dse.models.timeloop import layout_of, prepared, reference
 from dse.models.timeloop.presets import load_machine
 from dse.models.timeloop.residence import LevelsResidence
-from dse.models.timeloop.simulation import simulate
 from dse.optimum import verify
 from dse.support.errors import InputError
 from dse.support.toml import read_toml
 from tests import ROOT
 from tests.domains.levels.timeloop.problems import random_rows
+from tests.domains.levels.timeloop.simulation import simulate
 
 NESTS = 80
 MOST_STEPS = 300
