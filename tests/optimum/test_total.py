@@ -79,7 +79,10 @@ def assert_the_least_total(model: str, objective: str) -> None:
     assert all(check["passed"] for check in data["total"]["verified"])
 
 
-def test_a_total_whose_proofs_ran_out_of_time_has_a_bound_below_the_optimum() -> None:
+def test_a_total_whose_proofs_ran_out_of_time_has_a_bound_below_the_optimum(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("dse.optimum.lines.MAX_LINES", 20)
     problems = three_layers("loopnest", "edp")
     least = least_of_all_choices("loopnest", "edp")
     data = certify_network("small", "any", problems, NetworkOptions(cache=False, time_limit=1e-9))

@@ -34,7 +34,7 @@ def as_asked(problem: MachineProblem) -> MachineProblem:
 @pytest.mark.parametrize("nests", ["even", "uneven"])
 def test_proven_optima_pass_and_lower_ones_that_there_are_do_not(nests: str, objective: str) -> None:
     wrong = 0
-    for problem in map(as_asked, small_problems(nests, objective, count=3)):
+    for problem in map(as_asked, small_problems(nests, objective)):
         found = dse.certify(problem, cache=False)
         check = checked(problem, found)
         assert check.passed, check.seen
@@ -73,7 +73,7 @@ def test_an_optimum_of_a_solver_that_leaves_orders_out_does_not_pass(monkeypatch
 @pytest.mark.parametrize("objective", ["edp", "latency", "energy"])
 def test_no_mapping_is_below_the_bound_of_its_choice(objective: str, nests: str) -> None:
     seen = 0
-    for problem in small_problems(nests, objective, count=3):
+    for problem in small_problems(nests, objective):
         rows, losses = every_row(problem)
         layout, tensors = problem.space.layout, problem.space.workload.tensor_names
         levels = rows.reshape(len(rows), layout.levels, layout.width).astype(np.int64)
