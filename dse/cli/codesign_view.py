@@ -29,7 +29,7 @@ def show(found: Codesign, entry: dict[str, Any], out: Path | None, *, kept: bool
     title = (
         f"{found.network}, least {found.objective}, {found.space.machines:,} machines of {found.space.name}"
     )
-    title += f"{_caps(found)}, cost model {found.space.model.spec}"
+    title += f"{_caps(found)}, cost model {found.space.model.spec}, perfect factors"
     best = found.best
     if best is None:
         output.print_heading(console, title)

@@ -16,7 +16,10 @@ from dse.support.toml import is_toml, read_toml
 from dse.support.validation import table, whole_number
 
 KEY = "calibration"
-USELESS = "the fit foretells samples that it has not seen no better than the file as it was: do not use it"
+USELESS = (
+    "of samples that the fit has not seen, the error is no smaller than by the file as it was, "
+    "or the order is wrong: do not use it"
+)
 
 
 def without_calibration(data: dict[str, Any], where: str) -> dict[str, Any]:

@@ -38,3 +38,12 @@ def test_what_interrupts_the_whole_interrupts_a_part_but_not_the_other_way_round
     assert not second.over
     whole.interrupted = True
     assert second.over
+
+
+def test_no_more_is_left_out_than_has_passed_where_things_are_done_side_by_side() -> None:
+    passed = iter([0.0, 5.0, 5.0, 5.0, 7.0])
+    clock = Clock(10.0, lambda: next(passed))
+    clock.pause(4.0)
+    clock.pause(4.0)
+    assert clock.seconds == 0
+    assert clock.left == 8.0

@@ -131,7 +131,7 @@ def test_a_proof_is_over_all_orders_whatever_it_begins_with(
     nests: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A proof that begins with a mapping as good as the best would hide a bound that is too high."""
-    monkeypatch.setattr(search, "good_mapping", lambda problem, clock: None)
+    monkeypatch.setattr(search, "good_mapping", lambda *_: None)
     monkeypatch.setattr(boxes, "MAX_WHOLE", 0)
     rng, proven, gained = np.random.default_rng(4), 0, 0
     for number in range(42):

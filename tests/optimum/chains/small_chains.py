@@ -80,7 +80,7 @@ KNOWN: dict[str, Certificate] = {}
 
 def prove(problem: AnyProblem) -> Certificate:
     if problem.fingerprint not in KNOWN:
-        KNOWN[problem.fingerprint] = dse.certify(problem, tiles="factors", cache=False)
+        KNOWN[problem.fingerprint] = dse.certify(problem, tiles="factors", cache=False, more_nests=False)
     return KNOWN[problem.fingerprint]
 
 
