@@ -56,7 +56,7 @@ class Clock:
         return found
 
     def pause(self, seconds: float) -> None:
-        """Leave out so many seconds that have just passed, and no more than have: work may go side by side."""
+        """Leave out so many seconds that have just passed, and no more than have: work goes side by side."""
         left_out = min(seconds, self.seconds)
         self._begun += left_out
         self._end += left_out

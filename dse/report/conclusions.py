@@ -108,14 +108,21 @@ def _lead(best: Lead) -> str:
         "inconclusive": "inconclusive, for want of runs,",
         "reversed": "significantly reversed",
     }
-    clauses = [f"{said} over {_whom(groups[kind], best)}" for kind, said in words.items() if kind in groups]
+    clauses = [
+        f"{said} over {_whom(groups[kind], best, kind == 'significant')}"
+        for kind, said in words.items()
+        if kind in groups
+    ]
     return f"The lead of {best.searcher} is {names(clauses)}."
 
 
-def _whom(found: Sequence[str], best: Lead) -> str:
+def _whom(found: Sequence[str], best: Lead, all_of_them: bool) -> str:
+    """Those that a verdict is of: "both others" of what holds, "either of the others" of what does not."""
     every = len(best.against)
     if len(found) == every and every > 1:
-        return f"{'both' if every == 2 else f'all {every}'} others"
+        if all_of_them:
+            return f"{'both' if every == 2 else f'all {every}'} others"
+        return "either of the others" if every == 2 else f"any of the {every} others"
     return names(found) if len(found) <= LISTED else f"{len(found)} of the {every} others"
 
 
