@@ -109,7 +109,7 @@ def _lead(best: Lead) -> str:
         "reversed": "significantly reversed",
     }
     clauses = [
-        f"{said} over {_whom(groups[kind], best, kind == 'significant')}"
+        f"{said} over {_whom(groups[kind], best, kind != 'not significant')}"
         for kind, said in words.items()
         if kind in groups
     ]

@@ -168,10 +168,12 @@ class Reader:
             words[head]: re.sub(r"(,| and) ?$", "", body)
             for head, body in zip(parts[::2], parts[1::2], strict=True)
         }
-        assert said == {kind: self.whom(names, len(others)) for kind, names in by_verdict.items()}
+        assert said == {kind: self.whom(names, len(others), kind) for kind, names in by_verdict.items()}
 
-    def whom(self, names: list[str], others: int) -> str:
-        """All of the others, or a few by name, or how many of them."""
+    def whom(self, names: list[str], others: int, kind: str) -> str:
+        """All, or not any, of the others, or a few by name, or how many of them."""
+        if len(names) == others > 1 and kind == "not significant":
+            return "either of the others" if others == 2 else f"any of the {others} others"
         if len(names) == others > 1:
             return "both others" if others == 2 else f"all {others} others"
         if len(names) > 4:
