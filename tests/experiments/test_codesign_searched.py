@@ -30,7 +30,7 @@ def test_every_way_has_every_seed_and_never_gets_worse() -> None:
 def test_the_page_says_what_team_in_team_comes_to() -> None:
     ratios = after("team, team inside (50)", 2000)
     said = mean_of(np.log(ratios)).exp().shown(3)
-    page = " ".join((ROOT / "docs" / "codesign.md").read_text(encoding="utf-8").split())
+    page = " ".join((ROOT / "results" / "proofs.md").read_text(encoding="utf-8").split())
     assert f"`team` with `team` inside is at {said} times the certified EDP (six seeds" in page
     limits = (ROOT / "results" / "limits.md").read_text(encoding="utf-8")
     assert SEEDS == 6

@@ -20,7 +20,7 @@ def test_the_counts_of_the_docs_are_those_of_the_file() -> None:
     proven = [row for row in found if row["status"] == "optimal"]
     soon = [row for row in proven if float(row["seconds"]) <= 10]
     gaps = [float(row["gap"]) for row in found if row["status"] != "optimal"]
-    text = re.sub(r"\s+", " ", (ROOT / "docs" / "timeloop.md").read_text(encoding="utf-8"))
+    text = re.sub(r"\s+", " ", (ROOT / "results" / "proofs.md").read_text(encoding="utf-8"))
     assert f"{len(proven)} of {len(found)} EDP optima" in text
     assert f"60 seconds of one core, {len(soon)} in 10" in text
     assert f"the other {len(gaps)} have gaps of {100 * min(gaps):.0f} to {100 * max(gaps):.0f} %" in text
@@ -33,7 +33,7 @@ def test_what_is_said_of_all_orders_is_that_of_its_file() -> None:
     found, earlier = rows("open-chips-all-orders.csv"), rows("open-chips.csv")
     assert {(row["chip"], row["layer"]) for row in found} < {(row["chip"], row["layer"]) for row in earlier}
     proven = sum(row["status"] == "optimal" for row in found)
-    text = re.sub(r"\s+", " ", (ROOT / "docs" / "timeloop.md").read_text(encoding="utf-8"))
+    text = re.sub(r"\s+", " ", (ROOT / "results" / "proofs.md").read_text(encoding="utf-8"))
     assert f"Over all orders {proven} of the first {len(found)} in drawn order" in text
 
 

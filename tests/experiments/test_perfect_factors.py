@@ -232,7 +232,7 @@ def test_a_cost_beyond_the_axis_makes_it_longer() -> None:
 
 
 def test_words_of_the_documentation_follow_from_the_table() -> None:
-    text = " ".join((ROOT / "docs" / "proofs.md").read_text(encoding="utf-8").split())
+    text = " ".join((ROOT / "results" / "proofs.md").read_text(encoding="utf-8").split())
     assert "up to 55 %, proven, of ViT-B/16's scores on `eyeriss-small`" in text
     (scores,) = (
         Costs.read().of(layer="vit-b16:scores", accelerator="eyeriss-small", objective="edp").proven.least
