@@ -28,7 +28,7 @@ from dse.models.timeloop.nest import (
 )
 from dse.models.timeloop.pieces import axis_words, cut_along, make_cuts, pieces_along
 from dse.models.timeloop.ragged_waits import waited
-from dse.models.timeloop.waits import begin, whole
+from dse.models.timeloop.waits import begin, waits_for, whole
 from dse.support.compiling import kernel, subroutine
 
 
@@ -227,15 +227,12 @@ def waiting_ragged(known, axes, work, cuts):
     begin(known, work)
     total = 0.0
     for tensor in range(len(known.bits)):
-        outer = -1
         for inner in range(len(known.levels)):
-            if work.tiles[inner, tensor].words == 0:
-                continue
-            if outer >= 0 and (known.levels[inner].single or known.fill_and_drain):
+            outer = waits_for(known, work, tensor, inner)
+            if outer >= 0:
                 comes = received(known, axes, work, cuts, tensor, (inner, inner, False))
                 sent = received(known, axes, work, cuts, tensor, (outer, inner, False))
                 total += waited(known, axes, work, cuts, (tensor, outer, inner), (comes, sent))
-            outer = inner
     return whole(known, work, total)
 
 

@@ -18,14 +18,22 @@ def waiting(known, work):
     begin(known, work)
     total = 0.0
     for tensor in range(len(known.bits)):
-        outer = -1
         for inner in range(len(known.levels)):
-            if work.tiles[inner, tensor].words == 0:
-                continue
-            if outer >= 0 and (known.levels[inner].single or known.fill_and_drain):
+            outer = waits_for(known, work, tensor, inner)
+            if outer >= 0:
                 total += wait(known, work, tensor, outer, inner)
-            outer = inner
     return whole(known, work, total)
+
+
+@inlined
+def waits_for(known, work, tensor, inner):
+    """The place from which a tensor comes to this one while all else waits; -1 if nothing waits for that."""
+    outer = -1
+    if work.tiles[inner, tensor].words > 0 and (known.levels[inner].single or known.fill_and_drain):
+        outer = inner - 1
+        while outer >= 0 and work.tiles[outer, tensor].words == 0:
+            outer -= 1
+    return outer
 
 
 @inlined
