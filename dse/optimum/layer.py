@@ -11,11 +11,10 @@ from dse.core.layer import in_all
 from dse.core.listed import NONE, Wanted
 from dse.core.problem import AnyProblem
 from dse.optimum import certify, verify
-from dse.optimum.beside import over_more_nests, widened
+from dse.optimum.beside import over_more_nests
 from dse.optimum.near import lister_for, with_near
 from dse.optimum.ties import settle_ties, verify_ties
 from dse.optimum.verification.near import verify_near
-from dse.support.errors import InputError
 
 
 def certify_layer(
@@ -31,24 +30,17 @@ def certify_layer(
 ) -> tuple[Certificate, dict[str, Any]]:
     """One layer's certificate, and as plain data; with `check` it is verified, and `verified` says how.
 
-    `wanted` says which mappings near the optimum come with it; see `over_more_nests` for `more_nests`.
+    `wanted` says which mappings near the optimum come with it, over the nests of the problem alone; without
+    it, see `over_more_nests` for `more_nests`.
     """
     if wanted:
         lister_for(problem)
     found = certify(problem, time_limit, cache=cache)
-    if more_nests and _is_listed(widened(problem), wanted):
+    if more_nests and not wanted:
         problem, found = over_more_nests(problem, found, time_limit, cache=cache)
     found = settle_ties(problem, found, time_limit, cache=cache)
     found = with_near(problem, found, wanted, time_limit)
     return found, describe_layer(spec, accelerator, problem, found, check=check)
-
-
-def _is_listed(problem: AnyProblem, wanted: Wanted) -> bool:
-    """Whether a problem has lists, if any are wanted: else its optimum would come without."""
-    try:
-        return not wanted or bool(lister_for(problem))
-    except InputError:
-        return False
 
 
 def describe_layer(

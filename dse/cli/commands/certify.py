@@ -52,7 +52,7 @@ def command(
     time_limit: Annotated[
         float | None,
         typer.Option(
-            help="Seconds for a layer, or for all of --network; the next call goes on.",
+            help="Seconds for a layer, or all of --network; 60 a layer where it may take longer.",
             metavar="S",
         ),
     ] = None,
@@ -60,7 +60,7 @@ def command(
     tiles: Annotated[
         str | None,
         typer.Option(
-            help="Tile sizes: factors (divisors only) or any, where that can be proven.",
+            help="Tile sizes: factors (divisors only), or any, the default where it is proven.",
             metavar="factors|any",
         ),
     ] = None,
@@ -196,7 +196,7 @@ def command(
             limits = in_all if network else {}
             _certify_fronts(network, accelerator, problems, out, json, options | limits)
         elif network is None:
-            own = options | {"wanted": wanted, "more_nests": not (narrow or nests or wanted)}
+            own = options | {"wanted": wanted, "more_nests": not (narrow or nests)}
             _certify_layer(accelerator, problems, out, formats, json, own, detail=detail)
         else:
             share = GAP if gap is None else gap
