@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import dse
 from dse.cli.codesign_view import show_front
 from dse.core.certificate import BOUNDED, INFEASIBLE
 from dse.core.domains import make_problem
+from dse.core.layer import Layer
 from dse.core.objective import objective_named
 from dse.domains.codesign.space import HardwareSpace, Point
 from dse.optimum.codesign.fronts import MachineFront, codesign_front
@@ -61,7 +63,13 @@ def test_the_front_with_area_is_that_of_going_through_all_machines(machines: Mac
 
 
 def test_the_convex_front_has_the_least_of_every_weight(proofs: Path) -> None:
-    layers, space = LAYERS[1:], chips(num_pes=[4, 16], l1_size=[64], l2_size=[1024])
+    """`prove_codesign.py` has more machines and layers."""
+    space = chips(num_pes=[4, 16], l1_size=[64], l2_size=[1024])
+    assert_the_convex_front(LAYERS[1:], space, proofs)
+
+
+def assert_the_convex_front(layers: Sequence[Layer], space: HardwareSpace, proofs: Path) -> None:
+    """A front of latency and energy has the least of three weighted sums."""
     found = codesign_front(layers, space, "latency, energy", cache=proofs)
     assert (found.status, found.convex) == ("optimal", True)
     points = [figures(point) for point in found.points]
