@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dse.core.problem import AnyProblem
 
 SHOWN = 20
-HEADS = ("", "loss", "above", "cycles", "energy")
+HEADS = ("", "loss", "above best", "cycles", "energy", "mapping")
 
 
 def show_near(console: Console, problem: AnyProblem, listed: Listed, unit: str) -> None:
@@ -34,9 +34,8 @@ def show_near(console: Console, problem: AnyProblem, listed: Listed, unit: str) 
         )
         for place, one in enumerate(listed.mappings[:SHOWN], 1)
     ]
-    output.print_table(
-        console, _claim(listed, unit, lister.among), (*HEADS, lister.line), rows, figures=HEADS[1:]
-    )
+    output.print_table(console, _claim(listed, unit, lister.among), HEADS, rows, figures=HEADS[1:-1])
+    console.print(f"loss: {problem.objective}; above best: how much larger it is; mapping: {lister.line}")
     if len(listed) > SHOWN:
         console.print(f"and {len(listed) - SHOWN:,} more: --json or --out has them")
 

@@ -112,7 +112,7 @@ def _gap(problem: AnyProblem, loss: float) -> str:
     try:
         certificate = certify(problem, PROOF_SECONDS)
     except InputError as error:
-        return f"no proof to set it beside: {error}"
+        return f"how far it is from the optimum is not known: {error}"
     above = f"{output.short(100 * gap_between(loss, certificate.lower_bound))} %"
     if certificate.status != "optimal":
         if not certificate.counts.groups:

@@ -102,7 +102,7 @@ def proof_module(model: AnyCostModel, needs: Iterable[str] = ()) -> ModuleType:
     name = _declared(model.name, "proof_module") if model.proof_module else ""
     if not name:
         known = ", ".join(map(repr, proven_models()))
-        raise InputError(f"only cost models {known} can be certified, got {model.name!r}")
+        raise InputError(f"cost model {model.name!r} has no proofs; these have: {known}")
     return _load(model, "proof_module", name, needs)
 
 

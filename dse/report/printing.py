@@ -17,8 +17,13 @@ SHOWN = ("reduction", "ledger", "standing")
 """The tables that the terminal shows unasked, at the full budget."""
 
 
-def print_report(console: Console, report: Report, path: Path, names: Sequence[str] = ()) -> None:
-    """Show the headline, tables and warnings: the tables of `names` in full, or SHOWN in brief."""
+def print_report(
+    console: Console, report: Report, path: Path | None = None, names: Sequence[str] = ()
+) -> None:
+    """Show the headline, tables and warnings: the tables of `names` in full, or SHOWN in brief.
+
+    `path` is what to open of the report that was written, None if none was.
+    """
     console.print(report.conclusions.headline, style="bold", soft_wrap=True, markup=False)
     console.print(scope(report), soft_wrap=True, markup=False)
     for found in report.repriced:
@@ -31,6 +36,8 @@ def print_report(console: Console, report: Report, path: Path, names: Sequence[s
     for sentence in report.conclusions.warnings:
         style = "bold red" if sentence in report.beaten else "yellow"
         console.print(f"note: {sentence}", style=style, soft_wrap=True, markup=False)
+    if path is None:
+        return
     tables = report.study.folder / "tables"
     console.print(
         f"LaTeX: {tables}/*.tex" if any(tables.glob("*.tex")) else "--latex writes the tables as LaTeX too",

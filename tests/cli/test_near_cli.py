@@ -18,6 +18,9 @@ def test_mappings_near_the_optimum_are_a_table_and_plain_data(dse: Dse, tmp_path
     shown = dse("certify", *RESNET, *FACTORS, "--within", "1%", "--verify", "--out", str(out))
     assert shown.code == 0
     assert "mappings within 1% of the optimum, each nest of loops once" in shown.out
+    assert (
+        "loss: edp; above best: how much larger it is; mapping: outer loops / PEs of a cluster" in shown.out
+    )
     assert "verified: no mapping that was drawn is missing in the list" in shown.out
     kept = json.loads((out / "certificate.json").read_text())["within"]
     assert (kept["share"], kept["most"], kept["complete"]) == (0.01, None, True)
@@ -34,7 +37,7 @@ def test_of_machines_of_levels_the_table_says_which_orders_it_is_over(dse: Dse) 
     assert shown.code == 0
     said = "each nest of loops once, of even nests, in orders that no other is better than: that there are"
     assert said in shown.out
-    assert "tensors and loops of each level" in shown.out
+    assert "mapping: levels from the outermost in, each with the tensors that it keeps" in shown.out
 
 
 @pytest.mark.parametrize(

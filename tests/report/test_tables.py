@@ -144,6 +144,15 @@ def test_any_table_can_be_printed_in_full(tmp_path: Path, dse: Dse) -> None:
     assert message == "unknown table 'layer' in --table; did you mean 'layers'?"
 
 
+def test_a_table_that_is_printed_alone_leaves_the_folder_as_it_is(tmp_path: Path, dse: Dse) -> None:
+    folder = campaign(tmp_path, [cell("walk", [(0, 6.0)]), cell("marl", [(600, 3.0)])])
+    before = sorted(folder.rglob("*"))
+    out = dse("report", str(folder), "--table", "layers").out
+    assert "Every layer after 1,000 samples" in out
+    assert "report:" not in out
+    assert sorted(folder.rglob("*")) == before
+
+
 def test_what_is_written_says_the_same_in_every_form(tmp_path: Path) -> None:
     cells = [cell("a_b & c|d", [(0, 6.0)], seed=seed) for seed in (0, 1)]
     folder = campaign(tmp_path, [*cells, cell("marl", [(0, 3.0)])], seeds=2)

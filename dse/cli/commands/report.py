@@ -20,7 +20,9 @@ def command(
     ] = None,
     table: Annotated[
         list[str] | None,
-        typer.Option(help="Print this table in full: versus, targets, layers, ...", metavar="TABLE"),
+        typer.Option(
+            help="Print this table and write nothing: versus, targets, layers, ...", metavar="TABLE"
+        ),
     ] = None,
     reprice: Annotated[
         list[str] | None,
@@ -40,13 +42,14 @@ def command(
 ) -> None:
     """Write a campaign's report, finished or not.
 
-    Page, figures and tables; its result is printed.
+    Page, figures and tables; its result is printed. With --table alone nothing is written; with --run,
+    --tables-only, --latex or --json the report is.
     """
     from dse.cli.waiting_view import steps
     from dse.report.printing import print_report
     from dse.report.summary import regrets
     from dse.report.tables import NAMES
-    from dse.report.writing import write_report
+    from dse.report.writing import make_report, write_report
     from dse.support.errors import InputError, unknown
 
     for name in table or ():
@@ -55,6 +58,11 @@ def command(
 
     if run is not None and tables_only:
         raise InputError("--run draws a figure, which --tables-only leaves out; give one of the two")
+    if table and not (run or tables_only or latex or json):
+        with steps() as tell:
+            report = make_report(folder, reprice or (), tell)
+        print_report(output.make_console(), report, names=table)
+        return
     with steps() as tell:
         report, path = write_report(
             folder, run=run, pictures=not tables_only, latex=latex, reprice_by=reprice or (), tell=tell

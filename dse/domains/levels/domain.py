@@ -160,7 +160,10 @@ class MachineProver:
     """
 
     floor_only = False
-    line = "tensors and loops of each level, X for spatial ones"
+    line = (
+        "levels from the outermost in, each with the tensors that it keeps and its loops; "
+        "K16: 16 trips over K, K16X: on 16 instances at once"
+    )
 
     def __init__(self, problem: MachineProblem) -> None:
         self._problem, self._module = problem, proof_module(problem.model)

@@ -18,7 +18,10 @@ from dse.domains.clustered.space.genes import MAPPED_DIMS
 class ClusteredProver:
     """See `dse.core.proofs.Prover`; a cost model brings a `Certifier`."""
 
-    line = "outer tiles / cluster / inner tiles, |parallel|"
+    line = (
+        "outer loops / PEs of a cluster / inner loops, each from the outermost in with the size of its tile; "
+        "|K4|: tiles of 4 along K, at once on clusters or PEs"
+    )
     among = ""
 
     def __init__(self, problem: Problem) -> None:
