@@ -79,6 +79,7 @@ class Search:
         """What losses within the share of the best one are below; inf without a share."""
         if self.wanted.share is None:
             return math.inf
+        # The next number up: a loss of just that share more is wanted too, and what is compared is `<`.
         return math.nextafter(self.loss * (1 + self.wanted.share), math.inf)
 
     @property
@@ -94,6 +95,7 @@ class Search:
     @property
     def bound(self) -> float:
         """What no design is below: the best one's loss if nothing below it is open."""
+        # What was ruled out is not below a loss that was the best then, and the best has only fallen since.
         lowest = -math.inf if self.open is None else self.open.lowest
         return min(lowest, self.loss)
 
@@ -154,10 +156,10 @@ class Search:
             return
         to_beat = self.to_beat
         shares = [boxes[share] for share in self._shares(len(boxes))]
+        # Shares are views: where a model makes boxes smaller in place, `boxes` has them so.
         each = self._at_once(lambda share: self.boxes.bound(share, to_beat), shares)
+        # A part has designs of its parent only, whose bound may have been closer.
         bounds = np.maximum(np.concatenate([one.losses for one in each]), known)
-        # A model may have made boxes smaller in place.
-        boxes = np.concatenate(shares)
         for one in each:
             if one.found is not None:
                 self._offer(one.found)

@@ -34,6 +34,7 @@ class Listing:
         places = np.flatnonzero(found.losses < below)
         self._losses = np.append(self._losses, found.losses[places])
         self._designs += [found.designs[place] for place in places.tolist()]
+        # The loss of the last of a few is what others have to beat: it is kept up to date.
         few = self.wanted.most is not None and self.wanted.most < UNSORTED
         if few or len(self._losses) - self._sorted > UNSORTED:
             self._sort()
@@ -53,6 +54,7 @@ class Listing:
     def _sort(self) -> None:
         order = np.argsort(self._losses, kind="stable")
         if self._keys is not None and len(order):
+            # Each key's first place in the order is its best design.
             keys = self._keys(self._designs)[order]
             order = order[np.sort(np.unique(keys, axis=0, return_index=True)[1])]
         order = order[: self.wanted.most]

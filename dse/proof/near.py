@@ -78,6 +78,7 @@ def _add_near(problem: AnyProblem, search: Search, genes: IntArray) -> None:
         decoded: Any = space.decode(near)
         search.listing.add(Found(losses, decoded.rows), search.to_beat)
         points = near[np.argsort(losses, kind="stable")[:STARTS]]
+        # A round that brings nothing nearer than the last one listed ends the climb.
         if search.listing.last == before < np.inf:
             break
 

@@ -54,6 +54,7 @@ class OpenBoxes:
         if count == len(self):
             return np.arange(count)
         keys = bands(self.bounds, alike) if alike else self.bounds
+        # All that are below the last one to be taken come; of those like it, as many as are missing.
         last = np.partition(keys, count - 1)[count - 1]
         sure = np.flatnonzero(keys < last)
         return np.concatenate([sure, np.flatnonzero(keys == last)[len(sure) - count :]])
@@ -64,6 +65,8 @@ def bands(bounds: FloatArray, alike: float) -> FloatArray:
 
     By operations that are the same to the bit on every CPU.
     """
+    # Exponent and mantissa in one number, a logarithm made of straight lines: np.log2 may differ in its last
+    # bit from one library to another. A band is from half of `alike` to all of it wide, as a share.
     parts, exponents = np.frexp(bounds)
     found: FloatArray = np.floor((exponents + 2.0 * parts) / alike)
     return np.where(bounds > 0, found, -np.inf)

@@ -50,6 +50,7 @@ def prove_optimum(
     if best is not None:
         search.loss = best.loss
     search.run(known.unsettled if known else b"")
+    # Out of time with no design met: one that is found in another way still gives a gap.
     if late and search.loss == math.inf and not search.finished and (best := begin()):
         search.loss = best.loss
     if search.design is not None:
@@ -58,6 +59,7 @@ def prove_optimum(
     if not search.finished:
         status, lower_bound = BOUNDED, search.bound
     if known is not None:
+        # Both hold, whether the kept boxes could be read or the proof began anew: the greater counts.
         lower_bound = max(lower_bound, known.lower_bound) if status == BOUNDED else lower_bound
         before = known.counts if known.unsettled else None
     return Certificate(
