@@ -10,6 +10,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
+from typer import Context
 
 from dse.cli.application import build
 from dse.core.reasons import Reason
@@ -35,7 +36,6 @@ PAGES = sorted(
     for page in ROOT.glob(f"{folder}/*.md")
 )
 LINK = re.compile(r"\]\((?!https?://|#|mailto:)([^)#\s]+)")
-COMMAND = re.compile(r"^(?:\$ )?dse ([a-z-]+)", re.MULTILINE)
 STUDIES = dict(
     part.split("\n", 1)
     for part in (ROOT / "results" / "README.md").read_text(encoding="utf-8").split("\n## ")[1:]
@@ -66,10 +66,13 @@ def test_no_link_of_the_site_leads_out_of_it() -> None:
 
 
 @pytest.mark.parametrize("page", ["README.md", *(page for page in PAGES if page.startswith("docs/"))])
-def test_every_command_that_is_shown_exists(page: str) -> None:
-    known = set(build().commands)
+def test_every_command_that_is_shown_takes_its_options(page: str) -> None:
+    known = build().commands
     blocks = re.findall(r"```\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), flags=re.DOTALL)
-    assert {name for block in blocks for name in COMMAND.findall(block)} <= known
+    lines = [line for block in blocks for line in re.findall(r"^(?:\$ )?dse ([a-z-].*)", block, re.MULTILINE)]
+    for name, *options in (shlex.split(line, comments=True) for line in lines):
+        # One that it does not know is an error.
+        known[name].make_parser(Context(known[name])).parse_args(options)
 
 
 def test_every_command_is_described() -> None:

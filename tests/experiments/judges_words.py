@@ -67,7 +67,7 @@ WORDS: dict[str, Callable[[], bool]] = {
     "on seven of eight problems after 10 samples, and after 50 by at most 0.7 % on any": lambda: (
         lines_of(MISLED, WRONG)[-1][1] == "1, 7" and 1.0065 <= beside(MISLED, WRONG)[-1] < 1.0075
     ),
-    "its aims are met after 5 samples and missed after 10, 20 and 50": (
+    "Its aims are met after 5 samples and missed after 10, 20 and 50": (
         lambda: aims("RTL") == [True, False, False, False]
     ),
     "and of `bayesian` after 10 and 20 samples, with significance. It misses all four aims": lambda: (

@@ -140,7 +140,7 @@ WORDS: dict[str, Callable[[], bool]] = {
         if row["searcher"] != "weighted-runs of team"
         for at in budgets(row)
     ),
-    "under the other two models its lead is not significant after 100 samples": lambda: (
+    "Under the other two models its lead is not significant after 100 samples": lambda: (
         [
             "100" in leads(of(f"ablations/{model}/tables/versus.md", CHANCES), "bayesian")
             for model in ("loopnest", "maestro", "conflicts")
@@ -185,7 +185,7 @@ WORDS: dict[str, Callable[[], bool]] = {
         scores("masac-often", "score")[:2] == ["3.4027", "3.0356"]
         and scores("masac", "ratio_500") == ["2.5960", "4.5753", "3.4027"]
     ),
-    "the other parts are in another order": (
+    "The other parts are in another order": (
         lambda: verdicts("learners/study.md", "of them sampling takes most") == {"not borne out"}
     ),
     "not borne out from 5,000 steps, inconclusive from": lambda: (
