@@ -68,8 +68,11 @@ def test_no_link_of_the_site_leads_out_of_it() -> None:
 @pytest.mark.parametrize("page", ["README.md", *(page for page in PAGES if page.startswith("docs/"))])
 def test_every_command_that_is_shown_takes_its_options(page: str) -> None:
     known = build().commands
-    blocks = re.findall(r"```\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), flags=re.DOTALL)
-    lines = [line for block in blocks for line in re.findall(r"^(?:\$ )?dse ([a-z-].*)", block, re.MULTILINE)]
+    blocks = re.findall(
+        r"^```(.*)\n((?:.*\n)*?)```$", (ROOT / page).read_text(encoding="utf-8"), re.MULTILINE
+    )
+    shown = "".join(block for language, block in blocks if not language)
+    lines = re.findall(r"^(?:\$ )?dse ([a-z-].*)", shown, re.MULTILINE)
     for name, *options in (shlex.split(line, comments=True) for line in lines):
         # One that it does not know is an error.
         known[name].make_parser(Context(known[name])).parse_args(options)
