@@ -31,7 +31,7 @@ def test_the_page_says_what_team_in_team_comes_to() -> None:
     ratios = after("team, team inside (50)", 2000)
     said = mean_of(np.log(ratios)).exp().shown(3)
     page = " ".join((ROOT / "results" / "proofs.md").read_text(encoding="utf-8").split())
-    assert f"`team` with `team` inside is at {said} times the certified EDP (six seeds" in page
+    assert f"`team` with `team` inside is at {said} times the proven EDP after 2,000 network" in page
     limits = (ROOT / "results" / "limits.md").read_text(encoding="utf-8")
     assert SEEDS == 6
     assert (int((ratios <= 1.02).sum()), "four of six runs are" in limits) == (4, True)

@@ -233,7 +233,7 @@ def test_a_cost_beyond_the_axis_makes_it_longer() -> None:
 
 def test_words_of_the_documentation_follow_from_the_table() -> None:
     text = " ".join((ROOT / "results" / "proofs.md").read_text(encoding="utf-8").split())
-    assert "up to 55 %, proven, of ViT-B/16's scores on `eyeriss-small`" in text
+    assert "The most is 55 %, proven, for ViT-B/16's scores on `eyeriss-small`" in text
     (scores,) = (
         Costs.read().of(layer="vit-b16:scores", accelerator="eyeriss-small", objective="edp").proven.least
     )
@@ -249,4 +249,5 @@ def test_words_of_the_documentation_follow_from_the_table() -> None:
     said = (
         f"{ends} % in the mean over {len(costs.rows)} problems of seven networks, {len(costs.proven.rows)} of"
     )
-    assert f"{said} them proven, {edp} of EDP, {small} on `eyeriss-small`; nothing on {nothing};" in text
+    assert f"{said} them proven. In EDP it is {edp}, on `eyeriss-small` {small}." in text
+    assert f"On {nothing} problems they cost nothing." in text
