@@ -17,6 +17,8 @@ from dse.support.errors import InputError
 from dse.support.quantities import quantity
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from dse.core.problem import AnyProblem
     from dse.search.api import Result
     from dse.search.evaluator import Progress
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 
 PROOF_SECONDS = 5.0
 """How long a proof may take to set a search's best mapping beside it."""
+REFUSALS = 3
+"""Of a judge's own words for what it refused, those that are shown."""
 
 
 class Bar:
@@ -82,6 +86,7 @@ def show_layer(result: Result, layer: str, accelerator: str, out: Path | None, *
         f"{len(result.record):,} samples, {result.distinct:,} distinct mappings, {infeasible:,} infeasible"
         + (f" ({why})" if why else "")
     )
+    _show_refusals(console, result)
     best = result.best
     if names_several(problem.objective) and len(result.pareto()):
         show_found(console, result, layer, accelerator)
@@ -96,6 +101,15 @@ def show_layer(result: Result, layer: str, accelerator: str, out: Path | None, *
         show_best(console, result.best_problem, claim, best, detail=detail)
         console.print(_gap(problem, best.loss))
     show_folder(console, out)
+
+
+def _show_refusals(console: Console, result: Result) -> None:
+    """What a judge said of the mappings that it refused, most frequent first."""
+    said = list(result.refusals_in_words.items())
+    for (_, words), count in said[:REFUSALS]:
+        console.print(f"{count:,} refused, as in: {words}", markup=False)
+    if rest := sum(count for _, count in said[REFUSALS:]):
+        console.print(f"{rest:,} refused in other words (dse evaluate says why for one mapping)")
 
 
 def _first_refusal(result: Result) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -146,6 +148,28 @@ class Result:
         codes, counts = np.unique(reasons[reasons != 0], return_counts=True)
         order = np.argsort(-counts, kind="stable")
         return {Reason(int(codes[i])): int(counts[i]) for i in order}
+
+    @cached_property
+    def refusals_in_words(self) -> dict[tuple[Reason, str], int]:
+        """How many samples a judge refused for which reason in its own words, the most frequent first.
+
+        Words that differ in their numbers alone count as one, and stand as they were first said. What is
+        not known is left out: of samples that another process asked for, where no cache file keeps answers.
+        """
+        reasons, problem = self.record.evaluations().reason, self.cell.problem
+        rows = np.flatnonzero(reasons)
+        if not hasattr(problem, "refusals") or not len(rows):
+            return {}
+        first: dict[tuple[int, str], str] = {}
+        counts: Counter[tuple[int, str]] = Counter()
+        for code, text in zip(
+            reasons[rows].tolist(), problem.refusals(self.record.genes()[rows]), strict=True
+        ):
+            if text:
+                key = code, re.sub(r"\d+", "0", text)
+                first.setdefault(key, text)
+                counts[key] += 1
+        return {(Reason(key[0]), first[key]): count for key, count in counts.most_common()}
 
     def to_dict(self, layer: str, accelerator: str) -> dict[str, Any]:
         """The result as plain data, under the names that the user gave the layer and the accelerator."""

@@ -155,6 +155,23 @@ def test_the_folder_of_a_search_is_samples_too(dse: Dse, tmp_path: Path) -> None
     assert "noc_bandwidth" in found.out
 
 
+def test_samples_of_two_judges_are_said_to_be_such_and_of_one_layer_counted_as_one(
+    dse: Dse, tmp_path: Path
+) -> None:
+    layer = load_layer(LAYERS[1])
+    for name, model in (("one", "loopnest"), ("again", "loopnest"), ("other", "loopnest(dram_pj=50)")):
+        package.search(
+            Problem(layer, EDGE, cost_model=model), "random", budget=20, seed=len(name), out=tmp_path / name
+        )
+    one, again, other = (str(tmp_path / name) for name in ("one", "again", "other"))
+    found = dse("calibrate", one, again)
+    assert "samples of 1 layer, cost model" in found.out
+    assert "judges" not in found.err
+    (warning,) = dse("calibrate", one, other).err.splitlines()
+    assert warning.startswith("dse: warning: one machine is fitted to the samples of several judges: ")
+    assert all(place in warning for place in (one, other, "loopnest(dram_pj=50"))
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dse.core.calibration import USELESS
-from dse.domains.clustered.accelerator import PRESETS, Accelerator
+from dse.domains.clustered.accelerator import PRESETS, Accelerator, load_accelerator
 from dse.domains.clustered.problem import Problem
 from tests.conftest import Dse
 from workloads import load_layer
@@ -78,7 +78,33 @@ def test_intervals_hold_the_truth_of_noisy_samples_and_are_no_single_points(dse:
     said = fitted(dse, written(tmp_path / "noisy.jsonl", rows))["constants"]
     for name in ("noc_bandwidth", "offchip_bandwidth", "noc_latency"):
         assert said[name]["low"] <= getattr(TRUE, name) <= said[name]["high"]
-    assert said["noc_bandwidth"]["low"] < said["noc_bandwidth"]["high"]
+        # Of one whole number, too: its neighbours are ruled out, and what lies between was not tried.
+        assert said[name]["low"] < said[name]["high"]
+
+
+def test_a_figure_that_samples_do_not_show_stays_as_it_was_said_though_another_value_fits_better(
+    dse: Dse, tmp_path: Path
+) -> None:
+    rows = noisy(samples(GEMM, TRUE), "cycles", 0.4)
+    file, out = written(tmp_path / "rough.jsonl", rows), tmp_path / "mine"
+    said = fitted(dse, file, "--out", str(out))["constants"]
+    latency, width = said["noc_latency"], said["offchip_bandwidth"]
+    assert (latency["low"], latency["high"]) == (0, 64)
+    assert (latency["fitted"], latency["remark"]) == (EDGE.noc_latency, "the samples do not show it")
+    assert width["fitted"] < width["said"], "what they show is fitted all the same"
+    assert load_accelerator(str(out / "machine.toml")).noc_latency == EDGE.noc_latency
+
+
+def test_energies_that_always_come_together_have_intervals_that_say_so(dse: Dse, tmp_path: Path) -> None:
+    # One mapping over and over: only the sum of its energies is known.
+    again = noisy(20 * samples(GEMM, TRUE)[:1], "energy_nj", 0.03)
+    said = fitted(dse, written(tmp_path / "sum.jsonl", again))["energies"]["constants"]
+    for constant in said.values():
+        assert constant["low"] < 1e-3 * constant["said"]
+        assert constant["high"] > 1.4 * constant["said"]
+    many = noisy(samples("resnet18:3", EDGE, 60), "energy_nj", 0.02)
+    dram = fitted(dse, written(tmp_path / "many.jsonl", many))["energies"]["constants"]["dram_pj"]
+    assert 0.9 * 300 < dram["low"] < 300 < dram["high"] < 1.1 * 300
 
 
 def test_figures_that_stop_where_trials_end_are_remarked(dse: Dse, tmp_path: Path) -> None:

@@ -105,3 +105,36 @@ def test_a_damaged_file_is_refused_in_a_line(tmp_path: Path, line: str) -> None:
     with pytest.raises(InputError, match="line 1") as refused:
         read_counters(tmp_path, 3)
     assert "\n" not in str(refused.value)
+
+
+WORDS = f"{__name__}:in_words"
+
+
+def in_words(layer: Any, accelerator: Any, mapping: Any) -> Any:
+    """Refuses by two rules, one of them with numbers in its words, and fails by a third."""
+    if mapping.outer.parallel == "C":
+        return f"no adders between {mapping.cluster_size} PEs"
+    if mapping.outer.parallel == "X":
+        raise ValueError(f"column {mapping.outer.tile['X']}")
+    return {"cycles": 10**9 // mapping.inner.tile["K"]}
+
+
+def test_a_search_tells_in_the_judge_s_words_what_was_refused_and_how_often(dse: Dse, tmp_path: Path) -> None:
+    asked = ["search", "--layer", "resnet18:3", "--accelerator", "edge", "--cost-model", WORDS]
+    said = dse(*asked, "--budget", "60", "--searcher", "random").out.splitlines()
+    refused = [line for line in said if "refused, as in: " in line]
+    assert len(refused) == 2, "words that differ in numbers alone are one"
+    for rule in ("no adders between", "ValueError: column"):
+        (line,) = [line for line in refused if rule in line]
+        assert int(line.split()[0]) > 5
+    result = searched(tmp_path / "run")
+    ((reason, words), count), *_ = result.refusals_in_words.items()
+    assert (reason.label, words) == ("refused", "no adders there")
+    mappings = result.cell.problem.space.decode(result.record.genes())
+    assert count == sum(mappings[place].outer.parallel == "C" for place in range(len(mappings)))
+
+
+def test_what_a_model_of_ours_refuses_has_no_words_but_its_reasons(tmp_path: Path) -> None:
+    found = dse.search(Problem(LAYER, SMALL), "random", budget=30)
+    assert found.refusals
+    assert found.refusals_in_words == {}

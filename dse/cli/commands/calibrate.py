@@ -77,10 +77,12 @@ def command(
         raise InputError("to calibrate takes samples; --plan N says which mappings to measure")
     found: list[Any] = []
     machines = [] if accelerator is None else [domain_of(model).load_hardware(accelerator, model)]
+    judges: dict[str, str] = {}
     for place in samples:
         if Path(place).is_dir():
-            measured, machine = _of_folder(kind, Path(place), model)
+            measured, machine, judge = _of_folder(kind, Path(place), model)
             found.append(measured)
+            judges.setdefault(judge, place)
             machines += [machine] if accelerator is None else []
         elif accelerator is None:
             raise InputError("files of samples need --accelerator A, the machine as it is said to be")
@@ -88,6 +90,9 @@ def command(
             found += _of_file(kind, place, accelerator, model)
     if any(machine != machines[0] for machine in machines):
         raise InputError("these folders are of several machines; calibrate one, or name it by --accelerator")
+    if len(judges) > 1:
+        said = "; ".join(f"{place}: {judge}" for judge, place in judges.items())
+        typer.echo(f"dse: warning: one machine is fitted to the samples of several judges: {said}", err=True)
     if out is not None:
         make_folder(out)
     fitted = kind.calibrate(machines[0], found, model)
@@ -119,8 +124,8 @@ def _print_plan(kind: Any, count: int, layers: list[str], accelerator: str, mode
         writer.writerows([name, mapping.to_json(), ""] for mapping in mappings)
 
 
-def _of_folder(kind: Any, folder: Path, model: str) -> tuple[Any, Any]:
-    """The feasible samples of a search that was kept, and the machine that they are for."""
+def _of_folder(kind: Any, folder: Path, model: str) -> tuple[Any, Any, str]:
+    """The feasible samples of a search that was kept, the machine that they are for, and what judged them."""
     import numpy as np
 
     from dse.core.domains import problem_from_identity
@@ -132,6 +137,7 @@ def _of_folder(kind: Any, folder: Path, model: str) -> tuple[Any, Any]:
     if not (folder / RECORD).is_file():
         raise InputError(f"folder {str(folder)!r} has no {RECORD}: name one that `dse search --out` has made")
     record, about = read_parquet(folder / RECORD)
+    asked = about["identity"]["problem"]["cost_model"]
     problem = problem_from_identity({**about["identity"]["problem"], "cost_model": model})
     evaluations = record.evaluations()
     good = np.flatnonzero((evaluations.reason == 0) & (evaluations.cycles > 0))
@@ -145,7 +151,9 @@ def _of_folder(kind: Any, folder: Path, model: str) -> tuple[Any, Any]:
         evaluations.energy_nj[good],
         [counters[place] for place in good],
     )
-    return measured, problem.accelerator
+    versions = about["identity"]["versions"]
+    judged = [name for name in versions if name.startswith("model ")]
+    return measured, problem.accelerator, " ".join([asked, *(versions[name] for name in judged)])
 
 
 def _of_file(kind: Any, path: str, accelerator: str, model: str) -> Iterator[Any]:
@@ -262,7 +270,7 @@ def _show(found: Any, out: Path | None) -> None:
         (name, f"{each.said:g}", f"{each.fitted:.4g}", f"{each.low:.4g} to {each.high:.4g}", each.remark)
         for name, each in figures.items()
     ]
-    layers = f"{len(found.layers)} layer" + "s" * (len(found.layers) != 1)
+    layers = f"{found.distinct} layer" + "s" * (found.distinct != 1)
     title = f"{found.samples} samples of {layers}, cost model {found.cost_model}"
     output.print_table(console, title, ("figure", "said", "fitted", "95 % interval", "remark"), rows)
     ranks = f"rank correlation {found.rank_after:.2f} (as said: {found.rank_before:.2f})"

@@ -4,7 +4,9 @@ Many machines around the one that was said (`machines_tried.py`) price all sampl
 The one with the least squares of relative errors (in log) is taken, and its clock makes up for what is left
 on average. Of its own counters those of time are equations, too (`equations.py`).
 An interval of 95 % is that of all machines that fit nearly as well, all other figures fitted anew (a profile
-likelihood), and of fits to samples drawn anew (bootstrap). The error is that of samples left out of a fit.
+likelihood), and of fits to samples drawn anew (bootstrap). Of one whole number it goes to its neighbours, as
+nothing between was tried. A figure that the samples do not show stays as it was said, and the others are
+fitted with that. The error is that of samples left out of a fit.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from dse.domains.clustered.energies import (
     ENDS_AT_EDGE,
     FOLDS,
     NOT_SHOWN,
+    NOT_SHOWN_ALONE,
     SEED,
     Constant,
     Energies,
@@ -39,7 +42,7 @@ from dse.domains.clustered.machines_tried import (
     with_figures,
 )
 from dse.domains.clustered.planning import plan as plan
-from dse.support.arrays import FloatArray, IntArray
+from dse.support.arrays import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,7 @@ class Calibration:
     `error_before` and `rank_before` are of the machine that was said, its cycles scaled; those after are of
     samples left out of the fit, a fifth at a time. Ranks are correlations (Spearman) within a layer, on
     average by samples. `predicted` (n,) are what such fits make of the samples, `measured` what they are.
+    `layers` name what samples came as; so many of them are `distinct`.
     """
 
     machine: Accelerator
@@ -56,6 +60,7 @@ class Calibration:
     constants: dict[str, Constant]
     samples: int
     layers: tuple[str, ...]
+    distinct: int
     error_before: float
     error_after: float
     rank_before: float
@@ -91,18 +96,26 @@ def calibrate(machine: Accelerator, samples: Sequence[Measured], model: str) -> 
     """The machine's figures that make a cost model say what was measured. InputError for too few samples."""
     tried = MachinesTried(machine, samples, model)
     logs, measured = tried.logs, tried.measured
-    layers = np.repeat(np.arange(len(samples)), [len(each.cycles) for each in samples])[tried.usable]
+    numbers = {layer: number for number, layer in enumerate({each.layer: None for each in samples})}
+    counts = [len(each.cycles) for each in samples]
+    layers = np.repeat([numbers[each.layer] for each in samples], counts)[tried.usable]
     errors = measured - logs
-    equations = Equations(errors, _timed(machine, tried, samples, model))
-    chosen = equations.fit()
-    predicted = _left_out(equations, logs)
+    every = Equations(errors, _timed(machine, tried, samples, model))
+    ends = _intervals(tried, every)
+    # With the figures that the samples do not show as they were said: of samples left out, too.
+    kept = _as_said(machine, tried, every, ends)
+    equations = every.among(kept)
+    place = equations.fit()
+    chosen, predicted = int(np.flatnonzero(kept)[place]), _left_out(equations, logs[kept])
+    factor = float(errors[chosen].mean())
     before = logs[0] + errors[0].mean()
     return Calibration(
-        machine=with_figures(machine, tried.figures[chosen], float(np.exp(errors[chosen].mean()))),
+        machine=with_figures(machine, tried.figures[chosen], float(np.exp(factor))),
         cost_model=model,
-        constants=_constants(machine, tried, equations, chosen),
+        constants=_constants(machine, tried, factor, chosen, ends),
         samples=len(measured),
         layers=tuple(each.name for each in samples),
+        distinct=len(numbers),
         error_before=_error(before, measured),
         error_after=_error(predicted, measured),
         rank_before=_rank(before, measured, layers),
@@ -111,9 +124,7 @@ def calibrate(machine: Accelerator, samples: Sequence[Measured], model: str) -> 
         before=np.exp(before),
         measured=np.exp(measured),
         energies=fit_energies(machine, samples, model),
-        counters=follow_counters(
-            machine, samples, model, equations.counters, (chosen, float(np.exp(errors[chosen].mean())))
-        ),
+        counters=follow_counters(machine, samples, model, equations.counters, (place, float(np.exp(factor)))),
     )
 
 
@@ -146,9 +157,8 @@ def _left_out(equations: Equations, logs: FloatArray) -> FloatArray:
     return found
 
 
-def _constants(
-    machine: Accelerator, tried: MachinesTried, equations: Equations, chosen: int
-) -> dict[str, Constant]:
+def _intervals(tried: MachinesTried, equations: Equations) -> FloatArray:
+    """The ends (2, figures) of each of FITTED, and of the log of the factor of all cycles."""
     errors = equations.errors
     rng, count = np.random.default_rng(SEED), errors.shape[1]
     draws: IntArray = rng.integers(count, size=(DRAWS, count))
@@ -162,24 +172,54 @@ def _constants(
     factors = errors[likely].mean(axis=1)
     low = np.minimum([*np.floor(low[:-1]), low[-1]], [*figures.min(axis=0), (factors - spread).min()])
     high = np.maximum([*np.ceil(high[:-1]), high[-1]], [*figures.max(axis=0), (factors + spread).max()])
-    found = {}
+    return np.stack([low, high])
+
+
+def _not_shown(tried: MachinesTried, ends: FloatArray) -> list[int]:
+    """The places of FITTED whose intervals are all that was tried."""
+    return [
+        place
+        for place, axis in enumerate(tried.axes)
+        if ends[0, place] <= axis[0] and ends[1, place] >= axis[-1]
+    ]
+
+
+def _as_said(machine: Accelerator, tried: MachinesTried, equations: Equations, ends: FloatArray) -> BoolArray:
+    """The machines (m,) that have what samples do not show as it was said; as much of it as they allow."""
+    kept = np.ones(len(tried.figures), np.bool_)
+    likely, _ = equations.likely()
+    for place in _not_shown(tried, ends):
+        as_said = tried.figures[:, place] == getattr(machine, FITTED[place])
+        if (kept & as_said & likely).any():
+            kept &= as_said
+    return kept
+
+
+def _constants(
+    machine: Accelerator, tried: MachinesTried, factor: float, chosen: int, ends: FloatArray
+) -> dict[str, Constant]:
+    found, not_shown = {}, _not_shown(tried, ends)
     for place, name in enumerate(FITTED):
-        fitted, ends = float(tried.figures[chosen, place]), (float(low[place]), float(high[place]))
-        remark = _remark(fitted, ends, tried.axes[place], LEAST_FIGURES[place])
-        found[name] = Constant(float(getattr(machine, name)), fitted, *ends, remark)
-    clocks = machine.clock_ghz / np.exp([errors[chosen].mean(), high[-1], low[-1]])
+        said, fitted = float(getattr(machine, name)), float(tried.figures[chosen, place])
+        low, high = ends[:, place].tolist()
+        axis, least = tried.axes[place], LEAST_FIGURES[place]
+        if place in not_shown:
+            remark = NOT_SHOWN if fitted == said else NOT_SHOWN_ALONE
+        else:
+            remark = _remark(fitted, (low, high), axis, least)
+        if low == high:
+            low, high = max(low - 1, least), high + 1
+        found[name] = Constant(said, fitted, low, high, remark)
+    clocks = machine.clock_ghz / np.exp([factor, ends[1, -1], ends[0, -1]])
     return found | {"clock_ghz": Constant(machine.clock_ghz, *clocks.tolist())}
 
 
 def _remark(fitted: float, ends: tuple[float, float], axis: list[int], least: int) -> str:
     """What is to be said of a figure whose value, or whose interval's end, is the last that was tried."""
-    low, high = ends
-    if low <= axis[0] and high >= axis[-1]:
-        return NOT_SHOWN
     edges = [each for each in (axis[0], axis[-1]) if each != least]
     if fitted in edges:
         return AT_EDGE
-    return ENDS_AT_EDGE if low in edges or high in edges else ""
+    return ENDS_AT_EDGE if set(ends) & set(edges) else ""
 
 
 def _error(predicted: FloatArray, measured: FloatArray) -> float:

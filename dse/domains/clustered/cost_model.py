@@ -169,6 +169,10 @@ class CostModel(AnyCostModel):
         """
         return [{} for _ in range(len(mappings))]
 
+    def refusals(self, layer: Layer, accelerator: Accelerator, mappings: MappingBatch) -> list[str]:
+        """Why it has refused n mappings that it was asked for, in words of its own: empty of others."""
+        return [""] * len(mappings)
+
     def detail(self, layer: Layer, accelerator: Accelerator, mapping: Mapping) -> Detail | None:
         """What the figures of one mapping are made of; None if it is not valid, or nothing is known.
 

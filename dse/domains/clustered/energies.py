@@ -1,7 +1,8 @@
 """What was measured of mappings, and energies of a cost model fitted to it: of a MAC, of an access.
 
 An energy is a sum of counts, each times a constant of the model (those named in pJ). They are found by least
-squares of relative errors, none below 0.
+squares of relative errors, none below 0. An interval of 95 % has all values with which the other constants,
+fitted anew, leave hardly more (a profile likelihood), and those of fits to samples drawn anew (bootstrap).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from dse.core.cost_models import cost_model, model_with
 from dse.core.layer import Layer
 from dse.domains.clustered.accelerator import Accelerator
 from dse.domains.clustered.cost_model import CostModel
+from dse.domains.clustered.likelihood import most_possible
 from dse.domains.clustered.mapping import Mapping, MappingBatch
 from dse.support.arrays import BoolArray, FloatArray
 from dse.support.errors import InputError
@@ -24,6 +26,7 @@ LEAST = 8
 """Samples that a fit takes."""
 FOLDS, DRAWS, SEED = 5, 200, 0
 NOT_SHOWN = "the samples do not show it"
+NOT_SHOWN_ALONE = "the samples show it only together with other figures"
 AT_EDGE, ENDS_AT_EDGE = "at the edge of what is tried", "the interval ends at the edge of what is tried"
 """What is remarked of a figure."""
 SMALL = 0.01
@@ -33,6 +36,8 @@ PULL = 1e-6
 """How strongly constants are drawn to what was said: enough for those that no sample tells."""
 TINY = 1e-6
 """Of what was said, the least that a constant may be: models take none of 0."""
+HALVINGS, MOST_TIMES = 30, 2.0**20
+"""With which the end of an interval is found; the most that a constant may be of what was said."""
 
 
 @dataclass(frozen=True)
@@ -129,26 +134,70 @@ def fit_energies(machine: Accelerator, samples: Sequence[Measured], name: str) -
     if count < LEAST:
         raise InputError(f"to calibrate energies takes {LEAST} samples that {name!r} prices, got {count}")
     rng = np.random.default_rng(SEED)
-    factors, folds = _fit(parts), rng.permutation(count) % FOLDS
+    held, folds = _as_said(parts), rng.permutation(count) % FOLDS
+    factors = _fit(parts, held)
     left_out = np.empty(count)
     for fold in range(FOLDS):
-        left_out[folds == fold] = parts[folds == fold] @ _fit(parts[folds != fold])
+        left_out[folds == fold] = parts[folds == fold] @ _fit(parts[folds != fold], held)
     drawn = np.array([_fit(parts[rng.integers(count, size=count)]) for _ in range(DRAWS)])
     low, high = np.quantile(drawn, (0.025, 0.975), axis=0)
-    silent = np.square(parts).sum(axis=0) <= PULL * count
     constants = {}
     for place, (key, value) in enumerate(said.items()):
-        fitted, least, most = (value * float(factor[place]) for factor in (factors, low, high))
-        remark = NOT_SHOWN if silent[place] else _remark(factors[place], low[place], high[place])
-        constants[key] = Constant(value, fitted, least, most, remark)
+        ends = _profile(parts, place)
+        least, most = min(ends[0], float(low[place])), max(ends[1], float(high[place]))
+        remark = NOT_SHOWN if held[place] else _remark(float(factors[place]), least)
+        constants[key] = Constant(value, value * float(factors[place]), value * least, value * most, remark)
     return Energies(constants, count, _error(parts.sum(axis=1)), _error(left_out))
 
 
-def _remark(factor: float, low: float, high: float) -> str:
+def _remark(factor: float, low: float) -> str:
     """What is to be said of a constant that is so many times what was said, and of its interval."""
     if factor > TINY:
         return ENDS_AT_EDGE if low <= TINY else ""
-    return NOT_SHOWN if high >= 1 else f"{AT_EDGE}: they leave nothing for it"
+    return f"{AT_EDGE}: they leave nothing for it"
+
+
+def _as_said(parts: FloatArray) -> BoolArray:
+    """Which constants (t,) stay as they were said: those that the samples (n, t) leave all that is tried.
+
+    Also such as a fit would make nothing of, where as they were said is as possible.
+    """
+    count, width = parts.shape
+    factors, held = _fit(parts), np.square(parts).sum(axis=0) <= PULL * count
+    most = most_possible(_left(parts, factors), count)
+    for place in np.flatnonzero(~held & (factors <= TINY)):
+        also = held | (np.arange(width) == place)
+        if _left(parts, _fit(parts, also)) <= most:
+            held = also
+    found: BoolArray = held
+    return found
+
+
+def _profile(parts: FloatArray, place: int) -> tuple[float, float]:
+    """The least and the greatest factor of a constant that leaves samples (n, t) likely enough."""
+    factors, others = _fit(parts), np.arange(parts.shape[1]) == place
+    best, most = float(factors[place]), most_possible(_left(parts, factors), len(parts))
+
+    def is_possible(factor: float) -> bool:
+        scaled = parts * np.where(others, factor, 1.0)
+        return _left(scaled, _fit(scaled, others)) <= most
+
+    ends = []
+    for inside, outside in ((best, TINY), (best, MOST_TIMES)):
+        if is_possible(outside):
+            ends.append(outside)
+            continue
+        for _ in range(HALVINGS):
+            # Halfway in log: an end may be thousands of times as far.
+            middle = float(np.sqrt(inside * outside))
+            inside, outside = (middle, outside) if is_possible(middle) else (inside, middle)
+        ends.append(inside)
+    return ends[0], ends[1]
+
+
+def _left(parts: FloatArray, factors: FloatArray) -> float:
+    """The mean square of the relative errors that factors (t,) leave."""
+    return float(np.square(parts @ factors - 1).mean())
 
 
 def _constants(name: str) -> dict[str, float]:
@@ -183,16 +232,23 @@ def _priced(machine: Accelerator, samples: Sequence[Measured], name: str) -> Flo
     return np.concatenate(found)
 
 
-def _fit(parts: FloatArray) -> FloatArray:
-    """By what the constants are to be multiplied, for sums of parts (n, t) of what was measured to be 1."""
+def _fit(parts: FloatArray, held: BoolArray | None = None) -> FloatArray:
+    """By what the constants are to be multiplied, for sums of parts (n, t) of what was measured to be 1.
+
+    Those that are held (t,) by 1.
+    """
     from scipy.optimize import nnls
 
     count, width = parts.shape
+    free = np.ones(width, np.bool_) if held is None else ~held
     pull = np.sqrt(PULL * count)
     usual = 1 / np.median(parts.sum(axis=1))
-    rows = np.concatenate([parts, pull * np.eye(width)])
-    found, _ = nnls(rows, np.concatenate([np.ones(count), np.full(width, pull * usual)]))
-    factors: FloatArray = np.maximum(found, TINY)
+    rows = np.concatenate([parts[:, free], pull * np.eye(int(free.sum()))])
+    rest = 1 - parts[:, ~free].sum(axis=1)
+    factors = np.ones(width)
+    if free.any():
+        found, _ = nnls(rows, np.concatenate([rest, np.full(int(free.sum()), pull * usual)]))
+        factors[free] = np.maximum(found, TINY)
     return factors
 
 

@@ -11,7 +11,7 @@ sample's cycles.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -19,14 +19,11 @@ from dse.core.cost_models import cost_model
 from dse.domains.clustered.accelerator import Accelerator
 from dse.domains.clustered.cost_model import CostModel
 from dse.domains.clustered.energies import LEAST, Measured
+from dse.domains.clustered.likelihood import POSSIBLE, ROUNDING, most_possible, possible
 from dse.support.arrays import BoolArray, FloatArray, IntArray
 
 LEAST_ERROR = 0.01
 """No equation counts as if it were nearer to the truth than this, relative: none stands for all others."""
-POSSIBLE = 3.84
-"""Twice the logarithm of how much less likely a machine may be: chi squared, of 95 %."""
-ROUNDING = 1e-3
-"""Cycles that are as near as this, relative, tell no two machines apart: models and machines round."""
 NEAR = 2.0
 """How many times as large as the clock says, or as small, a counter of time may be."""
 EXPLAINED = 0.25
@@ -84,6 +81,11 @@ class Equations:
     errors: FloatArray
     counters: tuple[Timed, ...] = field(default=())
 
+    def among(self, machines: BoolArray) -> Equations:
+        """The same of some machines (m,) alone."""
+        counters = tuple(replace(each, predicted=each.predicted[machines]) for each in self.counters)
+        return Equations(self.errors[machines], counters)
+
     def fit(self, places: IntArray | None = None) -> int:
         """The machine of the least errors at some samples, by default at all."""
         places = np.arange(self.errors.shape[1]) if places is None else places
@@ -114,9 +116,8 @@ class Equations:
         if self.counters:
             unlikely = self._unlikely(every, variances)
             found = found & (unlikely <= unlikely.min() + POSSIBLE)
-        squares = np.maximum(variances, ROUNDING**2)
-        most = squares.min() * np.exp(POSSIBLE / count)
-        return found, np.sqrt(np.maximum(most - squares[found], 0))
+        most = most_possible(variances.min(), count)
+        return found, np.sqrt(np.maximum(most - np.maximum(variances[found], ROUNDING**2), 0))
 
     def _unlikely(self, places: IntArray, variances: FloatArray) -> FloatArray:
         """Twice how unlikely counters are under each machine (m,), in log; inf where cycles rule it out."""
@@ -132,14 +133,6 @@ def _first_of_least(variances: FloatArray) -> IntArray:
     """The place of the first that is the least along the first axis, but for what sums of floats leave."""
     least = variances.min(axis=0)
     found: IntArray = np.argmax(variances <= least * (1 + CLOSE) + CLOSE**2, axis=0)
-    return found
-
-
-def possible(variances: FloatArray, count: int) -> BoolArray:
-    """Which machines cycles leave possible, by the variances (m,) of so many errors."""
-    squares = np.maximum(variances, ROUNDING**2)
-    ratios = np.log(squares) - np.log(squares.min())
-    found: BoolArray = count * ratios <= POSSIBLE
     return found
 
 

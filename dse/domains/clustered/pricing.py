@@ -106,6 +106,12 @@ class PricedProblem(SharedMembers):
             return [{} for _ in genes]
         return self.model.counters(self.priced_layer, self.accelerator, self.space.decode(genes))
 
+    def refusals(self, genes: IntArray) -> list[str]:
+        """Why the cost model has refused points (n, genes), in words of its own; see `counters`."""
+        if self.parts.hardware:
+            return [""] * len(genes)
+        return self.model.refusals(self.priced_layer, self.accelerator, self.space.decode(genes))
+
     def evaluate(self, mappings: Mapping | MappingBatch) -> Evaluations:
         """What a mapping, or each of a batch, costs, whether or not it is in the space.
 

@@ -43,6 +43,7 @@ from dse.domains.levels.space.batch import UNLIMITED, HierarchyBatch
 from dse.domains.levels.space.open_space import OpenSpace
 from dse.domains.levels.space.opened import NOTHING, SIZE, read_opened
 from dse.domains.levels.space.space import HierarchySpace
+from dse.domains.levels.spreads import note_foreign_spreads
 from dse.domains.levels.templates import TEMPLATES, template
 from dse.domains.levels.uneven import straightened, with_nests
 from dse.domains.levels.workload import DIM_NAMES
@@ -58,10 +59,9 @@ AT_ONCE = 1024
 class MachineProblem(SharedMembers):
     """A layer x a machine of any number of levels x its mappings x an objective x a cost model.
 
-    `accelerator` is the machine, `tiles` are "factors" or "any", and `fixed` holds constraints: see
-    `dse.domains.levels.space.constraints`. Of the words that its levels need, the `l2_size` of what is priced
-    is those of the outermost level with a capacity; `l1_size` is those of the fullest of the others, in words
-    of the largest of them. Members are as in `dse.core.problem.AnyProblem`.
+    `accelerator` is the machine, `tiles` are "factors" or "any", `fixed` has constraints: see
+    `space/constraints.py`. Of the words that its levels need, the `l2_size` of what is priced is those of the
+    outermost level with a capacity; `l1_size` is those of the fullest other, in words of the largest of them.
     """
 
     layer: Layer
@@ -94,8 +94,8 @@ class MachineProblem(SharedMembers):
         refuse_objectives(self.objective, self.model.name)
         object.__setattr__(self, "fixed", fixed)
         object.__setattr__(self, "limits", words_of(self.use.limits))
-        # The space and the model are made now, so that what is wrong with them is said now.
-        _ = self.space, self.model
+        _ = self.space, self.model  # Made now, so that what is wrong with them is said now.
+        note_foreign_spreads(machine)
 
     @cached_property
     def use(self) -> LevelsUse:

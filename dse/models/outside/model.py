@@ -23,8 +23,8 @@ from dse.models.outside.memory import MAX, Memory
 from dse.support.arrays import BoolArray, IntArray
 from dse.support.hashing import digest
 
-Told = dict[bytes, dict[str, float]]
-"""Counters of mappings, by their rows."""
+Told = dict[bytes, Answer]
+"""Answers with counters, and refusals with words, by their mappings' rows."""
 
 RULES = "rules 3"
 """Part of the version of what users write: since 2 they may say fewer cycles than MACs take, and since 3 need
@@ -106,23 +106,34 @@ class OutsideModel(CostModel):
         self, layer: Layer, accelerator: Accelerator, mappings: MappingBatch
     ) -> list[dict[str, float]]:
         """See CostModel: of mappings that this process has priced, or that the cache file has."""
+        said = self._said(layer, accelerator, mappings)
+        return [{} if each is None or isinstance(each, Refusal) else dict(each[COUNTERS]) for each in said]
+
+    def refusals(self, layer: Layer, accelerator: Accelerator, mappings: MappingBatch) -> list[str]:
+        """See CostModel: of mappings that this process has asked for, or that the cache file has."""
+        said = self._said(layer, accelerator, mappings)
+        return [each.text if isinstance(each, Refusal) else "" for each in said]
+
+    def _said(self, layer: Layer, accelerator: Accelerator, mappings: MappingBatch) -> list[Answer | None]:
+        """What was told of n mappings, None where that is nothing."""
         told = self._told[self._identity(layer, accelerator)]
         keys = [row.tobytes() for row in mappings.rows]
         missing = [key for key in keys if key not in told]
         if self.cache and missing:
             self._note(told, self._memory(layer, accelerator).recall(missing))
-        return [dict(told.get(key, {})) for key in keys]
+        return [told.get(key) for key in keys]
 
     @cached_property
     def _told(self) -> defaultdict[str, Told]:
-        """Counters by layer and accelerator, and by mapping. They answer no question for figures."""
+        """What is told by layer and accelerator, and by mapping. It answers no question for figures."""
         return defaultdict(dict)
 
     @staticmethod
     def _note(told: Told, known: Table[bytes, Answer]) -> None:
         for key, answer in known.items():
-            if not isinstance(answer, Refusal) and COUNTERS in answer and len(told) < MAX:
-                told[key] = answer[COUNTERS]
+            worth = answer.text if isinstance(answer, Refusal) else COUNTERS in answer
+            if worth and len(told) < MAX:
+                told[key] = answer
 
     @property
     def frees_misfits(self) -> bool:  # type: ignore[override]

@@ -275,3 +275,14 @@ def test_detail_is_shown_of_two_levels_where_it_is_asked_for(dse: Dse) -> None:
     network = ("--network", "resnet18", "--accelerator", "edge", "--detail")
     assert "--detail is of one layer" in dse("search", *network).refused()
     assert "--detail is of one layer" in dse("certify", *network).refused()
+
+
+def test_a_dim_to_spread_that_no_layer_has_is_said_with_its_level(dse: Dse, tmp_path: Path) -> None:
+    (tmp_path / "wrong.toml").write_text(CHIP.replace('spread = ["P", "K"]', 'spread = ["N", "K"]'))
+    asked = ["space", "--layer", "resnet18:3", "--cost-model", "timeloop", "--accelerator"]
+    (said,) = dse(*asked, str(tmp_path / "wrong.toml")).err.splitlines()
+    assert said.startswith(
+        "dse: warning: machine chip: level Tile: nothing is spread along N, which no layer"
+    )
+    (tmp_path / "right.toml").write_text(CHIP)
+    assert dse(*asked, str(tmp_path / "right.toml")).err == ""

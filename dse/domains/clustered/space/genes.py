@@ -34,7 +34,9 @@ ORDERS = SPACES["default"].orders
 
 FixedValue = float | str | list[str] | list[int] | list[list[str]]
 
-SETS = "only orders, parallel dims and the cluster size take several"
+SETS = (
+    "only orders, parallel dims and the cluster size take several: fix one tile at a time, and take the best"
+)
 MOST_ORDERS = 100
 """Of a set: more are neighbours than the moves have room for."""
 
