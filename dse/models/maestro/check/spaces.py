@@ -82,7 +82,7 @@ class _Spaces:
 
     def _may_be_below(self, outer: str, cluster: int, clusters: int) -> bool:
         at_work = min(clusters, self.layer.loops[outer]) * cluster
-        return least_of(self.problem, at_work) < self.target
+        return least_of(self.problem, at_work, outer) < self.target
 
     def below(self) -> str:
         """What is below the target, in words; nothing where all is ruled out."""
@@ -174,13 +174,23 @@ def _least_cycles(
     return cycles
 
 
-def least_of(problem: Problem, pes: int) -> float:
-    """The loss of so many PEs that are always at work, each word of inputs and weights read once and written
-    to L2 once (section 9.3)."""
+def least_of(problem: Problem, pes: int, spread: str) -> float:
+    """The loss of so many PEs that are always at work, each word of inputs and weights written to L2 once
+    and read once, but for a tile along the `spread` dim (section 9.3).
+
+    Where clusters idle, the last tile is partial, and nothing of it is new: a step that reuses the others
+    does not read it (7.4). It is the largest of two, or of as few as divide the dim.
+    """
     layer, machine = problem.space.layer, problem.accelerator
     inputs = layer.C * layer.loops["Y"] * layer.loops["X"]
     weights = layer.K * layer.C * layer.R * layer.S
-    energy = NJ_A_WORD * (layer.C * layer.Y * layer.X + inputs + 2 * weights) * (1 - ROUNDING / 10)
+    written = layer.C * layer.Y * layer.X + weights
+    fewest = [*divisors(layer.loops[spread]), 0][1]
+    if fewest and spread in "CYX":
+        inputs -= inputs // fewest
+    if fewest and spread not in "YX":
+        weights -= weights // fewest
+    energy = NJ_A_WORD * (written + inputs + weights) * (1 - ROUNDING / 10)
     cycles = -(-layer.macs // (pes * machine.simd_lanes))
     figures = SimpleNamespace(cycles=np.array([cycles]), energy_nj=np.array([energy]))
     return float(np.asarray(objective_named(problem.objective).value(figures, machine.hertz))[0])
@@ -205,5 +215,6 @@ def space_checks(problem: Problem, certificate: Certificate) -> tuple[Check, ...
 def _cut(problem: Problem, spaces: _Spaces) -> float:
     """The least loss of as many PEs as a filter dim has rows or columns, where both levels may spread it."""
     both = set(spaces.parallels("outer")) & set(spaces.parallels("inner"))
-    windows = [problem.space.layer.loops[dim] for dim in FILTER if dim in both]
-    return least_of(problem, max(windows)) if max(windows, default=1) > 1 else math.inf
+    windows = {dim: problem.space.layer.loops[dim] for dim in FILTER if dim in both}
+    losses = [least_of(problem, window, dim) for dim, window in windows.items() if window > 1]
+    return min(losses, default=math.inf)

@@ -153,11 +153,11 @@ class Settled:
             (OUTER_PARALLEL, INNER_PARALLEL), (box.PARALLEL, box.INNER), LEVELS, strict=True
         ):
             rows[:, column] = named_parallel(fixed, level, boxes[which, place])
-        lone = (boxes[:, box.CLUSTERS] == 1) & (boxes[:, box.PES] // boxes[:, box.CLUSTER] > 1)
-        # One cluster at work of several: those share out a filter dim that is whole.
-        rows[lone[which], OUTER_PARALLEL] = max(
-            map(LAYER_DIMS.index, parallel_choices(self.problem, "outer"))
-        )
+        allowed = [LAYER_DIMS.index(dim) for dim in parallel_choices(self.problem, "outer")]
+        idle = (boxes[:, box.PES] // boxes[:, box.CLUSTER] > 1)[which]
+        lone = (boxes[:, box.CLUSTERS] == 1)[which] & (idle | ~np.isin(rows[:, OUTER_PARALLEL], allowed))
+        # One cluster at work of several, or where only a filter dim may be spread: that is spread, and whole.
+        rows[lone, OUTER_PARALLEL] = max(allowed)
         for place, window in enumerate(self.given.layers[0].windows.tolist()):
             cut = np.flatnonzero(rows[:, INNER_PARALLEL] == DIMS + place)
             rows[cut, INNER_TILE + DIMS + place] = window // boxes[which[cut], box.CLUSTER]

@@ -109,18 +109,23 @@ class SpaceBoxes(MaestroBoxes):
     def cut_floor(self) -> float:
         """What no mapping is below that cuts a filter dim at the outer level; inf where none does.
 
-        Its PEs are no more than the dim has rows or columns, and inputs and weights are read once at least.
+        Its PEs are no more than the dim has rows or columns. Inputs are read once at least, and so are
+        weights, but for a piece of each filter.
         """
         layer, machine = self.problem.space.layer, machine_record(self.problem)[0]
         outer, inner = (set(parallel_choices(self.problem, level)) for level in LEVELS)
         windows = [layer.loops[dim] for dim in FILTER if dim in outer & inner and layer.loops[dim] > 1]
-        if not windows:
-            return math.inf
-        cycles = -(-layer.macs // int(max(windows) * machine.lanes))
-        inputs = layer.C * layer.loops["Y"] * layer.loops["X"]
-        energy = energy_nj.py_func(self.given.layers[0], inputs, self.given.layers[0].weights, 0)
+        inputs, weights = layer.C * layer.loops["Y"] * layer.loops["X"], int(self.given.layers["weights"][0])
         terms = objective_named(self.problem.objective).rows(("cycles", "energy_nj"))
-        return float(loss_value(terms, (cycles / machine.hertz, energy)))
+        least = math.inf
+        for window in windows:
+            cycles = -(-layer.macs // int(window * machine.lanes))
+            # With clusters that idle, MAESTRO reads the last piece in the first step only (`start_new` in
+            # `spread`, of no rest). The fewest pieces are the largest.
+            read = weights - weights // divisors(window)[1]
+            energy = energy_nj.py_func(self.given.layers[0], inputs, read, 0)
+            least = min(least, float(loss_value(terms, (cycles / machine.hertz, energy))))
+        return least
 
 
 def takes_parts(problem: Problem) -> bool:
