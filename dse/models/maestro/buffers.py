@@ -64,6 +64,7 @@ class _FirstStep:
         """What is left for the last tile along every dim, and how much of it is new."""
         steps = np.maximum((self.total - self.whole) // self.offset, 0)
         left = self.total - (steps + 1) * self.offset
+        # A tile beyond the dim has all of it.
         left = np.where(left < 0, self.total, left)
         uneven = (steps * self.offset + self.whole < self.total) | (self.whole > self.total)
         self.edge = np.where(uneven, left, self.whole)
@@ -91,6 +92,7 @@ class _FirstStep:
             edge[:, dim] -= self.edge[:, window] - 1
             edge_new[:, dim] = np.minimum(self.offset[:, dim], edge[:, dim])
         new = np.minimum(self.offset, self.whole)
+        # Nothing new counts as 1 in MAESTRO's product.
         return self._across(dims, whole, edge, np.where(new == 0, 1, new), edge_new)
 
     def _across(
@@ -99,6 +101,7 @@ class _FirstStep:
         """The product over `dims`, with the parallel dim's tiles of all clusters together."""
         volume = np.ones(len(self.spatial), dtype=np.int64)
         for dim in dims:
+            # One tile of a temporal loop; of the parallel one those of all clusters or of the few at work.
             one = np.where(self.total[dim] < self.whole[:, dim], edge[:, dim], whole[:, dim])
             full = whole[:, dim] + (self.clusters - 1) * new[:, dim]
             several = whole[:, dim] + (self.units - 2) * new[:, dim] + edge_new[:, dim]

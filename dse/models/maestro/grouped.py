@@ -95,6 +95,7 @@ def longest_inside(inner_cycles, mask, spatial_bit, state, last):
     if state == SHORT or last_partial:
         compute = inner_cycles[mask | spatial_bit]
         return max(compute, inner_cycles[mask]) if units > 1 else compute
+    # A lone one has what is left, without a rest a whole tile; several have whole ones.
     return inner_cycles[mask | spatial_bit if units == 1 else mask]
 
 
@@ -130,6 +131,7 @@ def walk_level(table, loops, fanout, hardware, inner_cycles, groups, totals):
     count, limit = 1, 0
     cycles = macs = read_i = read_w = write_o = 0
     for p in range(-1, 4):
+        # A loop that does not move on is never the one that changes.
         if p >= 0 and not table[MOVES, p]:
             _extend(table, spatial, groups, count, p)
             continue
@@ -160,7 +162,7 @@ def walk_level(table, loops, fanout, hardware, inner_cycles, groups, totals):
                 if outer:
                     if p < 0:
                         totals[FIRST_INGRESS], totals[FIRST_EGRESS] = ingress, egress
-                        # MAESTRO sets every step beside the first one's words from and to DRAM.
+                        # Every step waits until DRAM has moved as many words as the first one has.
                         limit = max(2 * ingress // offchip, 2 * egress // offchip) // 2
                     step = max(step, limit)
                     macs += occurs * done * work[state]
@@ -179,6 +181,8 @@ def _extend(table, spatial, groups, count, p):
     """Splits the groups of the loops outside by the states of loop p; returns their new number."""
     whole = table[WHOLE_COUNT, p]
     in_o = table[IN_O, p] == 1
+    # Groups with the loop at its edge are copies behind those with whole iterations; the spatial loop's sizes
+    # are factors by its state.
     if table[HAS_EDGE, p]:
         bit = 1 << table[DIM, p] if table[REST, p] > 0 else 0
         edge = 1 if p == spatial else table[EDGE_OUT, p]
@@ -220,6 +224,7 @@ def price_regular(layer, hardware, row, work, figures):
     for i in range(4 + int(loops_outer[0] == FILTER)):
         dim, halo = outer[DIM, i], outer[HALO, i]
         outer[ACTUAL, i] = outer[SIZE, i]
+        # The inner level cuts a whole outer tile or one at the edge.
         sizes[dim], edge_sizes[dim] = outer[TILE, i] + halo, outer[EDGE, i] + halo
         if outer[REST, i] > 0:
             edges |= 1 << dim

@@ -93,6 +93,7 @@ def fill_filter(table, size, tile, partner):
 def edge_units(size, tile, fanout):
     """Sub-clusters at work in the spatial loop's edge iteration (step 2.2 of `reference`)."""
     if size > tile * fanout:
+        # Rounded down: a tile and a rest count as one sub-cluster.
         rest = size - size // tile // fanout * tile * fanout
         return 1 if rest < tile else rest // tile
     return (size + tile - 1) // tile
@@ -133,6 +134,7 @@ def spatial_factors(table, spatial, fanout):
     last = actual - actual // tile // fanout * tile * fanout
     last_partial = last >= tile and last % tile > 0
     spatial_in_o = table[IN_O, spatial] == 1
+    # Without a rest the last sub-cluster has a whole tile, of which MAESTRO counts nothing along K and C.
     produced_edge = edge if 1 < table[DIM, spatial] < FILTER else rest
     tile_in, edge_in = tile + halo, edge + halo
     fetch_full = (fanout * tile_in, 0, 0)
@@ -150,6 +152,7 @@ def spatial_factors(table, spatial, fanout):
             work = (work[0], edge, 0)
             written = (written[0], edge, 0)
         else:
+            # The first, those between and the last, which where neighbours share has its rest alone.
             more = units - 2
             fetch_full = (fetch_full[0], tile_in + more * tile_in + edge_in, 0)
             fetch_new = (fetch_new[0], tile_in + more * tile + rest, 0)
@@ -158,6 +161,7 @@ def spatial_factors(table, spatial, fanout):
             written = (written[0], tile + more * tile + produced_edge, 0)
     elif table[HAS_EDGE, spatial]:
         if units == 1:
+            # MAESTRO's outputs of a lone one are counted in inputs.
             fetched = edge_in if last_partial else tile_in
             produced = edge_in if spatial_in_o else edge
             fetch_full = (fetch_full[0], 0, fetched)
@@ -198,6 +202,7 @@ def one_fetch(table, spatial, outside, p, whole_weight):
                 fetch_w *= table[HELD_IN, i]
     if p < 0:
         return fetch_i, fetch_w, False, False
+    # What does not depend on the loop stays; of what does, the halo stays where nothing inside begins anew.
     if not table[IN_I, p]:
         fetch_i = 0
     elif p != spatial:

@@ -96,6 +96,7 @@ class _Pricer:
         outer, inner = (self._directives(level, outer=level is levels[0]) for level in levels)
         self._check_range(outer, inner)
         self.outer = Level(outer, self.sizes, self.hardware.num_pes // cluster, self.coupled)
+        # The inner level cuts the outer tile, or the dim where that is smaller.
         inner_sizes = list(self.sizes)
         for d in outer:
             inner_sizes[d.dim] = min(d.size, self.sizes[d.dim])
@@ -174,6 +175,7 @@ class _Pricer:
         cycles = counted = active = size_calls = 0
         accepted = False
         for count, case in level.cases(sizes):
+            # MAESTRO sizes the buffers until a case has work, and again in each: the needs add up.
             size_calls += not accepted
             egress, psums = case.egress(), case.critical_psums()
             case.macs()
@@ -192,6 +194,7 @@ class _Pricer:
         """Cycles, busy PEs and L1 need of the sub-clusters in one outer case."""
         level, state = self.outer, case.spatial_state
         several = level.edge_units > 1
+        # All sub-clusters have the same tile, or the last one a part of it: the slowest decides.
         groups = [(case.tile_sizes(partial=False), case.active_units())]
         if state.edge and state.partial:
             whole = [(case.tile_sizes(partial=False), level.edge_units - 1)] if several else []
@@ -214,7 +217,7 @@ class _Pricer:
                 need_inputs += 2 * (case.ingress(INPUT) + case.ingress(WEIGHT))
                 need_outputs = 2 * case.egress()
             egress, work, psums = case.egress(), case.macs(), case.critical_psums()
-            output_writes += count * egress
+            output_writes += count * egress  # Without work too.
             if psums <= 0:
                 continue
             fetched = {tensor: case.ingress(tensor) for tensor in reads}

@@ -87,6 +87,7 @@ class Level:
         steps = max(0, truncated_quotient(total - d.size, d.offset))
         has_edge = steps * d.offset + d.size < total or d.size > total
         rest = total - (steps + 1) * d.offset
+        # A tile beyond the dim has all of it.
         rest = rest if rest >= 0 else total
         new = 0 if not d.spatial and total <= d.size else min(d.size, d.offset)
         edge_new = max(d.offset - (d.size - rest), 0)
@@ -110,6 +111,7 @@ class Level:
         if total <= d.size:
             return 1
         units = truncated_quotient(total - d.size, d.offset) + 1
+        # A rest is one more, which in the branch above MAESTRO leaves out.
         return units + (d.offset * (units - 1) + d.size < total)
 
     def states(self, d: Directive, actual: int) -> list[State]:
@@ -148,8 +150,10 @@ class Level:
         inside = [math.prod(len(c) for c in choices[i + 1 :]) for i in range(len(choices))]
         cases = []
         for number in range(math.prod(len(c) for c in choices)):
+            # Rounded up, as MAESTRO does: each combination comes once, but not in the order of the loops.
             states = [c[-(-number // f) % len(c)] for c, f in zip(choices, inside, strict=True)]
             count = math.prod(state.occurrences for state in states)
+            # A signed counter of 32 bits, which wraps.
             count = (count + 2**31) % 2**32 - 2**31
             if count <= 0:
                 raise NotPriced(Reason.TOO_MANY_STEPS)
@@ -208,6 +212,7 @@ class Case:
         if self.level.directives[changing].dim not in self.level.coupled[tensor]:
             return 0
         coupled = self._coupled(tensor)
+        # A loop inside that has more than one tile begins anew: of the tile before nothing is left.
         restarted = any(i > changing and not state.unrolled for i, _, state, _ in coupled)
         volume = 1
         for i, d, state, extent in coupled:

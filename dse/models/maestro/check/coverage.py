@@ -105,6 +105,7 @@ def least_losses(
     least = np.full(len(inner), np.inf)
     fits = l2 <= room_of(problem)[1]
     inputs, weights, _ = level.first
+    # Every step computes at least, and what the first one reads is read: true of all orders.
     rough = _figure(problem, level.steps * inner, inputs, weights, level.written, l1, l2)
     least[fits] = rough[fits]
     rows = np.flatnonzero(fits & (rough < target))

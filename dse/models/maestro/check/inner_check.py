@@ -54,6 +54,7 @@ def cycles_below_none(problem: Problem, tiles: dict[str, IntArray], clusters: In
     smallest = dict(zip(MAPPED_DIMS, smallest_tiles(problem), strict=True))
     bounds = []
     for parallel in allowed_parallels(problem, "inner"):
+        # Larger tiles leave the busiest PE no less: it has a whole one in each round, the last one too.
         rounds = -(-tiles[parallel] // (smallest[parallel] * clusters))
         work = layer.R * layer.S * rounds * smallest[parallel]
         held = {dim: np.full_like(clusters, smallest[dim] + halos[dim]) for dim in MAPPED_DIMS}
@@ -75,6 +76,7 @@ def least_steps(problem: Problem, tiles: dict[str, IntArray], clusters: IntArray
     found = []
     for parallel in allowed_parallels(problem, "inner"):
         tile = smallest[parallel]
+        # As in `cycles_below_none`.
         work = layer.R * layer.S * tile * -(-tiles[parallel] // (tile * clusters))
         for dim in MAPPED_DIMS:
             work = work if dim == parallel else work * tiles[dim]
@@ -114,6 +116,7 @@ def fewest_cycles(
     """
     small, alone, first = _small_problem(problem, tiles, cluster)
     choices = _inner_tiles(problem, tiles)
+    # The need of L1 depends on inner tiles alone: any parallel dim and order says it.
     needs = _evaluate(problem, small, alone, choices, ["C"], ORDERS[:1]).l1_size
     fitting = choices[needs <= room_of(problem)[0]]
     parallels, orders = allowed_parallels(problem, "inner"), allowed_orders(problem, "inner")

@@ -112,7 +112,8 @@ class LeastCost:
     def _cycles(self, dims: Sequence[Columns], reads: FloatArray) -> FloatArray:
         """The fewest cycles, where one of busiest PE, NoC and off-chip link is never waited for."""
         machine, steps = self._machine, _product([dim["steps"] for dim in dims])
-        # A step takes `latency - 1` cycles more than its words; without latency, at least half as many.
+        # A step takes `latency - 1` cycles more than its words. Without latency it takes at least half as
+        # many, as it computes for a cycle.
         rate = machine.noc_bandwidth * (1 if machine.noc_latency else 2)
         more = steps * max(machine.noc_latency - 1, 0)
         over_noc = more + reads / rate

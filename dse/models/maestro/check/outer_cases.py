@@ -103,6 +103,7 @@ class OuterLevel:
         restarted: BoolArray = np.zeros(len(volume), bool)
         if moved:
             changing, inside = order[moved[-1]], order[moved[-1] + 1 :]
+            # The tensor stays, even where loops inside begin anew.
             if changing not in coupled:
                 return np.zeros_like(volume)
             for dim in inside:
@@ -124,6 +125,7 @@ class OuterLevel:
         """The spatial loop's factor of a fetch: the first cluster's share and the others' (section 7.4)."""
         whole, tile = self.maps[self.parallel], self.tiles[self.parallel]
         edge, partial = self._at_edge(state)
+        # A unit flagged partial has a whole tile, of perfect factors, but nothing of it is counted as new.
         new = np.where(reused, tile, whole)
         new_partial = np.where(reused, 0, whole)
         further = np.maximum(self.edge_units - partial - 1, 0)

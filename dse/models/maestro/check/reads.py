@@ -62,7 +62,10 @@ def least_reads(
 
 
 def _read(dim: Mapping[str, FloatArray], inside: Reads) -> Reads:
-    """A loop that the tensor depends on: it advances by a whole tile where one inside begins anew."""
+    """A loop that the tensor depends on: it advances by a whole tile where one inside begins anew.
+
+    `every` is a bound by all steps of one tile: figures of a box's least tiles may be of different ones.
+    """
     on = np.where(inside.moves, dim["on"], dim["on_new"])
     return Reads(
         dim["held"] * inside.first,

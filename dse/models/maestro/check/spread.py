@@ -54,6 +54,7 @@ def outer_figures(
         several = whole + np.maximum(units - partial - 1, 0) * one + partial * part
         return np.where(units > 1, several, np.where(partial > 0, last, whole))
 
+    # Where units share a halo, the others have the tile alone, and the partial one its rest.
     begins, ends = short.astype(np.int64), edge_partial.astype(np.int64)
     held, again = array(first_units, begins, whole, last), array(first_units, begins, tile, over)
     on = steady * across * whole + at_edge * array(edge_units, ends, whole, last)

@@ -46,6 +46,7 @@ def bound_box(row, given, scratch, to_beat):
     set_loops(box, least, layer, scratch.loops)
     set_steps(box, layer, machine, given.perfect, scratch)
     serial, floor, step = box_cycles(box, least, given)
+    # A limit on steps is one on cycles of all lanes, as `serial` is.
     if steps.l2_need > machine.l2 or serial * machine.lanes > machine.most_steps:
         return np.inf
     pairs, count = scratch.pairs, 1
@@ -57,6 +58,7 @@ def bound_box(row, given, scratch, to_beat):
         bound = least_of_orders(row, 1, given, scratch, np.inf)
     if box.single == 0 or not bound < to_beat:
         return bound
+    # Of one outer tile a dim the inner tiles of the parallel dim are gone through.
     count = pair_up(row, box, given, max(serial, steps.link), pairs)
     if count == 0:
         return np.inf
@@ -84,6 +86,7 @@ def set_box(row, box, given):
         return False
     for dim in range(DIMS):
         low, high = row[8 + 2 * dim], row[9 + 2 * dim]
+        # No mapping has such a tile, though it is between others.
         while low <= high and leaves_rest(box, dim, tiles[dim, low], given.perfect):
             low += 1
         if low > high or tiles[dim, low] > box.high[dim]:
@@ -94,6 +97,7 @@ def set_box(row, box, given):
     for dim in range(DIMS):
         low, high = row[8 + 2 * dim], row[9 + 2 * dim]
         least, first = box.inner_low[dim], low
+        # The largest that fits, by halving.
         while first < high:
             middle = (first + high + 1) // 2
             box.inner_low[dim] = tiles[dim, middle]
@@ -116,6 +120,7 @@ def set_fit(row, box, given):
     if dim >= DIMS:
         window = layer.windows[dim - DIMS]
         piece = window // cluster
+        # R moves along Y, S along X.
         image = Y + dim - DIMS
         box.taps = layer.taps // window * piece
         box.halos[image], box.more[image] = piece - 1, window - piece
@@ -143,6 +148,7 @@ def least_of_orders(row, pairs, given, scratch, to_beat):
     Of one outer tile a dim, orders that are not below `to_beat` are left out of the row.
     """
     box, steps, found = scratch.boxes[0], scratch.steps[0], np.inf
+    # One order stands for those that nest alike the loops that move, in any mapping of the box.
     distinct = given.distinct[steps.moves if box.single == 1 else steps.may_move, box.parallel]
     left = 0
     for index in range(distinct[0]):

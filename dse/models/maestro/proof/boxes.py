@@ -126,6 +126,7 @@ class MaestroBoxes:
         """Lower and upper parts of boxes: the parallel dim comes first, as its costs jump."""
         sizes, table, dims = self.given.layers["sizes"][0], self.given.outer_tiles, np.arange(DIMS)
         low, high = table[dims, boxes[:, LOW]], table[dims, boxes[:, HIGH]]
+        # The dim whose steps differ most, by ratio; where none do, by a tenth of what tiles differ.
         fewer = np.maximum(-(-sizes // low) / -(-sizes // high), 1.0 + 0.1 * (high / low - 1.0))
         parallel, each = boxes[:, box.PARALLEL], np.arange(len(boxes))
         widest = np.where(low < high, fewer, 0.0).argmax(axis=1)
@@ -227,6 +228,7 @@ def halves(
     If that is none of the tiles of its `dim` in the `table`, with the one before it, or with the first.
     """
     each = np.arange(len(boxes))
+    # In a sorted table, by halving: of all boxes at once.
     first, end = boxes[each, column], boxes[each, column + 1] - 1
     while np.any(first < end):
         at = (first + end + 1) // 2

@@ -22,20 +22,22 @@ from dse.support.compiling import inlined, subroutine
 
 @subroutine
 def box_cycles(box, least, given):
-    """Steps that the busiest PE has at least, in any mapping of a box, on its lanes; cycles that none of them
-    is below; and cycles that no outer step of whole tiles is below.
+    """Cycles that the busiest PE computes at least, in any mapping of a box; cycles that none of them is
+    below; and cycles that no outer step of whole tiles is below.
 
-    The second are of the busiest PE, or of the work and first data of all steps of whole tiles: neither falls
-    with more steps or larger tiles.
+    The second are of the busiest PE, or of the work and first data of all steps of whole tiles. Each factor
+    is the least over the tiles of its dim, so that their product is no more than that of any mapping.
     """
     layer, machine, cluster = given.layers[0], given.machines[0], box.cluster
     serial, fewest, shortest = 2**62, 2**62, 2**62
+    # Any inner parallel dim may be a mapping's, R and S after the four others: the least of all.
     for inner in range(DIMS + 2):
         if not may_be_inner(inner, box, given):
             continue
         floor, work, step, steps = box.taps, box.taps, box.taps, 1
         for dim in range(DIMS):
             size, low, high = layer.sizes[dim], box.low[dim], box.high[dim]
+            # Outer steps of whole tiles: the fewest are of the largest, and any tile is whole once.
             whole = max(size // high, 1)
             of_step = low + box.more[dim]
             if dim == inner:
@@ -48,6 +50,7 @@ def box_cycles(box, least, given):
                 if low == high:
                     floor *= size // low * ceil_quotient(low, cluster) + ceil_quotient(size % low, cluster)
                 else:
+                    # PEs that share all evenly, or one step of each tile.
                     floor *= max(ceil_quotient(size, cluster), ceil_quotient(size, high))
                 work *= max(whole * of_step, fewest_counted(in_whole(size, low, high), cluster))
             else:
@@ -57,6 +60,7 @@ def box_cycles(box, least, given):
             steps *= whole
         into = first_data(box, inner, layer, machine)
         one = ceil_quotient(step, machine.lanes) + into
+        # All whole steps, each as long as the shortest, or by their work in all.
         every = max(steps * one, ceil_quotient(work, machine.lanes) + steps * into)
         floor = ceil_quotient(floor, machine.lanes)
         serial, fewest = min(serial, floor), min(fewest, max(floor, every))
@@ -73,7 +77,7 @@ def may_be_inner(inner, box, given):
 
 @subroutine
 def in_whole(size, low, high):
-    """Steps that are in whole tiles, with one of some tiles."""
+    """Steps of a loop that are in whole tiles, at least, with one of some tiles: a rest is below the tile."""
     return size // low * low if low == high else max(size // high * low, size - high + 1)
 
 
@@ -81,7 +85,8 @@ def in_whole(size, low, high):
 def fewest_counted(extent, pes):
     """Steps that MAESTRO counts at least for the busiest of `pes` over whole outer tiles of `extent` in all.
 
-    A lone PE at the edge may be counted for less than its tile, which is at most the share of one PE more.
+    What it counts, times the PEs, covers the extent, but where a lone PE at the edge has a tile and a rest:
+    that counts as the rest (`counted`). The tile is one of those counted before, so one PE more covers it.
     """
     return extent if pes == 1 else ceil_quotient(extent, pes + 1)
 
@@ -93,6 +98,7 @@ def first_data(box, inner, layer, machine):
     for dim in range(DIMS):
         own, halo = box.inner_low[dim], box.halos[dim]
         wide = own + halo
+        # Together the PEs have a tile each, or all of the outer tile.
         if dim == inner:
             own = min(box.cluster * own, box.low[dim])
             wide = min(box.cluster * wide, box.low[dim] + halo)
@@ -105,7 +111,7 @@ def first_data(box, inner, layer, machine):
 
 @subroutine
 def all_lanes(box, layer, machine):
-    """Cycles of the layer on all lanes of the clusters."""
+    """Cycles of the layer on all lanes of the clusters, which the busiest PE takes at least."""
     work = layer.taps
     for dim in range(DIMS):
         work *= layer.sizes[dim]
@@ -197,6 +203,7 @@ def pair_up(row, box, given, least, pairs):
         if not may_be_inner(inner, box, given):
             continue
         outer, most = box.low[inner], box.inner_low[inner]
+        # With a halo fewer PEs load less, down to one that has all. A lone PE computes as much by any tile.
         if layer.halos[inner] > 0:
             most = outer
         elif cluster > 1:

@@ -29,6 +29,9 @@ from dse.support.numerics.losses import loss_value
 
 value_of = inlined(loss_value)
 
+INPUT_DIMS = 0b1110
+"""The set of C, Y and X."""
+
 
 @subroutine
 def set_steps(box, layer, machine, perfect, scratch):
@@ -61,7 +64,7 @@ def set_steps(box, layer, machine, perfect, scratch):
             written *= layer.sizes[dim]
         else:
             written *= loop.steps
-    steps.moves, steps.moves_in, steps.may_move, steps.count = moves, moves & 14, may_move, count
+    steps.moves, steps.moves_in, steps.may_move, steps.count = moves, moves & INPUT_DIMS, may_move, count
     steps.first_i = held_i * (least.start_full if in_input(spatial) else 1)
     steps.first_w = held_w * (least.start_full if in_weights(spatial, layer) else 1)
     steps.first_out = held_out * least.start_out
@@ -95,13 +98,16 @@ def set_steps(box, layer, machine, perfect, scratch):
 
 @subroutine
 def set_changes(dim, held_i, held_w, box, layer, scratch):
-    """Sets what a step reads where the loop `dim` advances (step 4.1 of `reference`).
+    """Sets what a step reads where the loop `dim` advances (step 4.2 of `reference`).
 
-    `held_i` and `held_w` are elements of inputs and of weights, less the parallel loop's share.
+    `held_i` and `held_w` are elements of inputs and of weights, less the parallel loop's share. Whether a
+    loop inside begins anew matters to what has a halo alone: to inputs, so that theirs decide.
     """
     least, tile, halo, spatial = scratch.shares[1], scratch.loops[dim].tile, layer.halos[dim], box.parallel
     for again in range(2):
+        # A tensor that does not depend on the loop stays in place, whatever begins anew inside.
         inputs = held_i if in_input(dim) else 0
+        # What the tile shares with the one before it is there.
         if dim != spatial and again == 0 and halo > 0:
             inputs = inputs // (tile + halo) * tile
         for site in range(SITES):
@@ -123,7 +129,9 @@ def add_steps(order, step, box, given, scratch):
     `reference`).
 
     Those steps in which no temporal loop is at an edge, and the parallel one has whole tiles, take at least
-    `step` cycles.
+    `step` cycles. From the outermost loop in: a step is of the innermost loop that has advanced, those inside
+    of it begin anew, and those outside stand at any of their `outside` places, in any of the parallel one's
+    `times` rounds or in its last one.
     """
     least, steps, reads, delays = scratch.shares[1], scratch.steps[0], scratch.reads, scratch.delays
     rounds, last_rounds, spatial = least.rounds, least.last_rounds, box.parallel
@@ -137,6 +145,7 @@ def add_steps(order, step, box, given, scratch):
         loop = scratch.loops[dim]
         if dim == spatial:
             site, times, last_times = FULL, rounds, last_rounds
+            # One iteration never advances, but changes what the steps of loops inside of it read.
             if not steps.moves >> dim & 1:
                 continue
             count, last_count = outside * (rounds - 1), outside * last_rounds
@@ -150,6 +159,7 @@ def add_steps(order, step, box, given, scratch):
             whole, last_whole = whole_outside * changes * times, whole_outside * changes * last_times
             outside *= loop.steps
             whole_outside *= loop.whole
+        # Data arrive while the step before is computed: the longer of both counts.
         delay = delays[dim, again, site]
         cycles += count * delay + whole * max(step - delay, 0)
         read_i += count * reads[0, dim, again, site]
@@ -180,7 +190,9 @@ def least_of_order(order, floor, step, given, scratch):
     layer, machine, box = given.layers[0], given.machines[0], scratch.boxes[0]
     steps, idle = scratch.steps[0], machine.latency - 1
     cycles, read_i, read_w = add_steps(order, step, box, given, scratch)
+    # The first step computes after its data are in.
     cycles = max(floor, max(step + steps.into, steps.limit) + max(cycles, steps.out_cycles))
+    # Of one tile a dim the sums of steps are exact.
     if box.single == 0:
         read_i = max(read_i, words_of_order(order, NO, layer, given, scratch.loops, steps))
         read_w = max(read_w, words_of_order(order, YES, layer, given, scratch.loops, steps))

@@ -244,12 +244,14 @@ def distinct_orders(allowed: list[int], *, best: bool) -> IntArray:
     Entry [moves, parallel] holds how many there are and which (positions in ORDERS); with parallel dim 4 no
     loop is spread. A loop that does not move may stand anywhere, except the parallel one: of perfect factors
     data is reused best where it is innermost, and with `best` an order goes where the same with it there is
-    allowed. `allowed` are the positions to choose from.
+    allowed. Of other tiles the faster order may be below the serial floor. `allowed` are the positions to
+    choose from.
     """
     table = np.zeros((2**DIMS, DIMS + 1, ORDER_COUNT + 1), dtype=np.int64)
     for moves, parallel in product(range(2**DIMS), range(DIMS + 1)):
         found = order_nestings(allowed, [dim for dim in range(DIMS) if moves >> dim & 1 or dim == parallel])
         if best and parallel < DIMS and not moves >> parallel & 1:
+            # Of each nesting the same with the parallel loop innermost.
             better = {key: (*(dim for dim in key if dim != parallel), parallel) for key in found}
             found = {
                 key: order for key, order in found.items() if key == better[key] or better[key] not in found

@@ -84,6 +84,7 @@ class Settled:
         """Mappings of boxes of one outer tile a dim and one inner parallel dim, some (m, 27) at a time."""
         counts = inner_counts(boxes)
         which, number = repeated(counts.prod(axis=1))
+        # A box's combinations are numbered: the places of their tiles are the digits.
         tiles = np.empty((DIMS, len(which)), np.int64)
         for dim in range(DIMS):
             place = boxes[which, 8 + 2 * dim] + number % counts[which, dim]
@@ -131,6 +132,7 @@ class Settled:
             moves = np.zeros_like(moves)
         inner = self._inner_orders[moves, np.minimum(parallel, DIMS)]
         ends = np.cumsum(inner[:, 0] * orders.sum(axis=1))
+        # As many tiles at a time as have no more than AT_ONCE mappings, but one at least.
         start = 0
         while start < len(boxes):
             before = ends[start - 1] if start else 0

@@ -63,6 +63,7 @@ class SpaceBoxes(MaestroBoxes):
         for cluster, inner in self._clusters():
             able = [count for count in self._pes if count >= cluster]
             for outer in outers:
+                # Of machines with as many clusters the first one.
                 clusters = {min(count // cluster, sizes[outer] + 1): count for count in reversed(able)}
                 found += [(cluster, outer, inner, each, count) for each, count in clusters.items()]
             if alone and able:

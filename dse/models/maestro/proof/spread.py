@@ -7,8 +7,7 @@ are at work or the loop is short of them, whole ones, and a last one with what i
   one (`full`) and of the last one;
 * the outputs in the first one, in the last one and in all (`written`); iterations but the last one
   (`rounds`), and whether there is a last one; steps of the busiest cluster, and of its busiest PE where that
-  level spreads the same loop; whether all clusters at work in the last iteration have a tile as large as the
-  others;
+  level spreads the same loop; whether the slowest cluster of the last iteration has a whole tile;
 * sums over all iterations: how many there are; of fetches in full and of those that keep what is there, but
   for the first one, which keeps some (`all`); without it (`more`); of as many in full as there are, by their
   own shares (`sweep`) and by that of the first (`swept`); of as many outputs as in the first; iterations of
@@ -26,7 +25,8 @@ from dse.support.compiling import subroutine
 def least_shares(row, box, layer, tiles, scratch):
     """Sets `shares[1]` to the least of each share over the tiles of a box; False if none of them is feasible.
 
-    Each figure of a tile is at least the least one, whichever tile that is of.
+    All that is made of shares rises with each of them. So the least ones are a bound together, whichever
+    tiles they are of.
     """
     dim, flat, found = box.parallel, scratch.flat, False
     for place in range(row[2 * dim], row[2 * dim + 1] + 1):
@@ -60,11 +60,13 @@ def spread_one(tile, box, layer, shares):
     work = max(rounds, 1) * covered
     written, lasts, produced = work, 0, 0
     if size < covered:
+        # One cluster at work has the whole loop for a tile.
         if at_work == 1:
             shares.start_full = shares.start_new = edge + halo
             work = written = edge
         else:
             more = at_work - 2
+            # Where neighbours share, MAESTRO charges the last one its rest alone: nothing, if there is none.
             shares.start_full = wide + more * wide + edge + halo
             shares.start_new = wide + more * tile + rest
             work = tile + more * tile + edge
@@ -76,6 +78,7 @@ def spread_one(tile, box, layer, shares):
         lasts = 1
         last = size - rounds * covered
         partial = int(last >= tile and last % tile > 0)
+        # MAESTRO leaves out a rest behind one tile: that cluster alone is at work, by the size of the rest.
         if at_work == 1:
             shares.last_full = shares.last_new = edge + halo if partial == 1 else wide
             produced = edge + halo if output else edge
@@ -91,11 +94,13 @@ def spread_one(tile, box, layer, shares):
     shares.last_out = produced if output else 1
     if not output:
         shares.start_out = 1
+    # Of what is left for the last round the first cluster has the most.
     left = min(tile, size - rounds * covered)
     shares.busiest = rounds * tile + left
     shares.busiest_pes = rounds * ceil_quotient(tile, pes) + ceil_quotient(left, pes)
     shares.last_is_whole = int(at_work > 1 or rest == 0)
     sum_iterations(tile, shares)
+    # The other loops add up to their sizes, so that MACs are missing just where this one falls short.
     return work >= size
 
 

@@ -24,6 +24,7 @@ def set_loops(box, least, layer, loops):
         size, low, high, halo = layer.sizes[dim], box.low[dim], box.high[dim], layer.halos[dim]
         loop = loops[dim]
         loop.tile, loop.largest = low, high
+        # Which steps are at an edge depends on the tile: of several none is counted as whole.
         loop.whole = size // high if low == high else 0
         if dim == box.parallel:
             loop.steps, loop.count, loop.held = 1, least.iterations, least.start_new
@@ -31,6 +32,8 @@ def set_loops(box, least, layer, loops):
             loop.more_new, loop.more_full = least.more_new, least.more_full
             loop.swept_all, loop.firsts, loop.outs = least.sweep, least.swept, least.swept_out
             continue
+        # In n steps of t there are n * t: the loop at least, and the smallest tile in the fewest steps. All
+        # but the first have n * t - t: the loop without the largest tile at least.
         steps = ceil_quotient(size, high)
         covered, more = max(size, steps * low), max(size - high, (steps - 1) * low)
         loop.steps, loop.count, loop.held = steps, steps, low + halo
@@ -42,10 +45,11 @@ def set_loops(box, least, layer, loops):
 
 @subroutine
 def link_cycles(loops, steps, layer, machine):
-    """Cycles that all steps wait for the off-chip link at least: each of them a whole number (step 6 of
-    `reference`).
+    """Cycles that all steps wait for the off-chip link at least: each of them a whole number (step 5.3
+    of `reference`).
 
-    The first step decides how long each waits. Whole cycles of a step, at least k, are k/(k+1) of all.
+    The first step decides how long each waits: the whole part of its words over the link's. Where that is at
+    least k, it is at least k/(k+1) of the quotient, so that the words of all steps together are a bound too.
     """
     count, inputs, weights, outputs = 1, 1, layer.taps, 1
     for dim in range(DIMS):
@@ -55,6 +59,7 @@ def link_cycles(loops, steps, layer, machine):
         weights *= loop.firsts if in_weights(dim, layer) else loop.count
         outputs *= loop.outs if in_output(dim, layer) else loop.count
     into, out = (steps.first_i + steps.first_w) // machine.offchip, steps.first_out // machine.offchip
+    # The fewest steps of the least words, or all words by that share.
     whole = max(count * into, (inputs + weights) // (machine.offchip * (into + 1)) * into)
     return max(whole, count * out, outputs // (machine.offchip * (out + 1)) * out)
 
@@ -65,7 +70,7 @@ def words_of_order(order, of_weights, layer, given, loops, steps):
 
     From the innermost loop out: what is brought by the first step where a loop outside advances, by all
     others, and by all. A loop that the tensor does not depend on has those inside begin anew, but for the
-    first step (step 4.1 of `reference`).
+    first step (step 4.2 of `reference`).
     """
     first = every = layer.taps if of_weights else 1
     others = 0
@@ -77,8 +82,11 @@ def words_of_order(order, of_weights, layer, given, loops, steps):
             again = given.inside[order, place] & steps.moves_in > 0
             others = (loop.more_full if again else loop.more_new) * first + loop.swept_all * others
             first *= loop.held
+            # The least figures of `first` and `others` may be of different tiles: what a loop brings in all
+            # of its steps, of whichever tile, can be more.
             every = max((loop.every_full if again else loop.every_new) * every, first + others)
         else:
+            # An advance finds the tensor where it is: the first step inside brings nothing.
             every += (loop.count - 1) * others
             others *= loop.count
     return every
