@@ -83,15 +83,20 @@ class Roofline(NamedTuple):
 
 
 def compulsory_words(layer: Layer) -> Words:
-    """The words of a layer's tensors, one run of it; InputError of one to be folded."""
-    loops = layer.loops
-    depthwise = layer.type == "DSCONV"
-    outputs_of, taps = (loops["Y"], loops["X"]), (layer.R, layer.S)
-    shape = (layer.stride, taps, layer.dilation, layer.padding, (layer.Y, layer.X), outputs_of)
+    """The words of a layer's tensors, one run of it, of all its groups and samples."""
+    shape = (
+        layer.stride,
+        (layer.R, layer.S),
+        layer.dilation,
+        layer.padding,
+        (layer.Y, layer.X),
+        layer.output,
+    )
     rows, columns = (_read(*axis) for axis in zip(*shape, strict=True))
-    inputs = layer.C * rows * columns
-    outputs = (layer.C if depthwise else layer.K) * loops["Y"] * loops["X"]
-    return Words(layer.K * layer.C * layer.R * layer.S, inputs, outputs)
+    inputs = layer.batch * layer.C * rows * columns
+    channels = layer.C if layer.type == "DSCONV" else layer.K
+    outputs = layer.batch * channels * layer.output[0] * layer.output[1]
+    return Words(layer.K * (layer.C // layer.groups) * layer.R * layer.S, inputs, outputs)
 
 
 def roofline(

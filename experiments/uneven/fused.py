@@ -3,8 +3,8 @@
 `results/uneven/fused.json` has the 16 figures of its regression tests that were made with fusion, without
 leakage. Of two or three products in a row, what one makes and the next reads stays there whole: each product
 is proven with what it holds, over even nests, and the sum is the chain's. Rows of `results/uneven/fused.csv`
-stay when this is called again; `results/uneven/fused.md` has the table. GPT-3's attention spreads heads,
-which no layer of ours has as a dim, and has operators that are no products: of these there is no sum.
+stay when this is called again; `results/uneven/fused.md` has the table. Of GPT-3 there is no sum: a softmax,
+which is no layer, is fused with the products of heads before and behind it.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def table() -> str:
         )
     told = (
         f"Of {count} chains of products {above} are above AccelForge's; in {same} figures fusion saves\n"
-        "nothing. The rest are GPT-3: heads are spread there, and operators that are no products fused."
+        "nothing. The rest are GPT-3: a softmax, which is no layer here, is fused with products there."
     )
     return "\n".join([*lines, "", told])
 

@@ -2,11 +2,10 @@
 
 `results/uneven/regression.json` has four machines of its examples and 48 figures of its regression tests
 that were made without fusion: of matrix products, the least energy without leakage and the words that each
-level reads and writes. Heads of attention are products by themselves, which it can spread over a machine's
-instances and a layer of ours cannot: they are left out where there is more than one MAC. Each optimum has as
-many MACs at work as there. Rows of `results/uneven/regression.csv` stay when this is called again;
-`results/uneven/regression.md` has the table, and the words of each tensor and level that differ. A fifth
-machine of theirs, snowcat, has a buffer without end: each word comes once, and there is nothing to find.
+level reads and writes. Heads of attention are groups of one layer, which are a dim like others: they may be
+spread, as there. Each optimum has as many MACs at work as there. Rows of `results/uneven/regression.csv` stay
+when this is called again; `results/uneven/regression.md` has the table, and the words of each tensor and
+level that differ. Those of a fifth machine are in `snowcat`.
 """
 
 from __future__ import annotations
@@ -23,13 +22,14 @@ from dse.core.layer import Layer
 from dse.domains.levels.machine import Energy, Level, Machine
 from dse.domains.levels.mapping import HierarchyMapping
 from dse.domains.levels.problem import MachineProblem
+from dse.domains.levels.workload import GROUPS
 from dse.models.timeloop.proof.search import solve, warm
 from dse.models.timeloop.reference import NotPriced, evaluate
 from experiments import RESULTS, keep, read_rows, write_rows
 from experiments.uneven.optima import OUTPUT_DIMS
 
 FOLDER = RESULTS / "uneven"
-NAMES = ("machine", "workload", "products", "M", "N", "K", "nests")
+NAMES = ("machine", "workload", "products", "heads", "M", "N", "K", "nests")
 HEAD = (*NAMES, "status", "pj", "published", "gap", "seconds", "words")
 Words = dict[str, dict[str, list[int]]]
 """By level and tensor: words that are read, and that are written."""
@@ -77,12 +77,18 @@ def machines_of(name: str, data: Mapping[str, Any], bits: int) -> Iterator[Machi
             return
 
 
+def layer_of(figure: Mapping[str, Any]) -> Layer:
+    """A figure's product, or those of all heads: groups, each with inputs, weights and outputs of its own."""
+    heads, rows, columns, depth = (figure[key] for key in ("heads", "M", "N", "K"))
+    return Layer("CONV", K=heads * columns, C=heads * depth, Y=rows, X=1, R=1, S=1, groups=heads)
+
+
 def proven(figure: Mapping[str, Any], machine: Machine, nests: str, limit: float) -> Certificate:
     """The optimum of a figure's product on a machine, with as many MACs at work as there."""
-    layer = Layer.gemm(figure["M"], figure["N"], figure["K"])
     share = math.floor(1e6 * figure["macs"] / machine.macs) / 1e6
     limits = (f"pe_use>={share}",) if machine.macs > 1 else ()
-    problem = MachineProblem(layer, machine, "energy", "timeloop", fixed={"nests": nests}, limits=limits)
+    layer, fixed = layer_of(figure), {"nests": nests}
+    problem = MachineProblem(layer, machine, "energy", "timeloop", fixed=fixed, limits=limits)
     return solve(problem, Clock(limit))
 
 
@@ -90,8 +96,7 @@ def words_of(mapping: HierarchyMapping, figure: Mapping[str, Any], machine: Mach
     """What all instances of each level read and write of each tensor: as published, sums that leave them are
     read there, each of those that are added up on their way.
     """
-    layer = Layer.gemm(figure["M"], figure["N"], figure["K"])
-    problem = MachineProblem(layer, machine, "energy", "timeloop", fixed={"nests": nests})
+    problem = MachineProblem(layer_of(figure), machine, "energy", "timeloop", fixed={"nests": nests})
     machine, workload = problem.accelerator, problem.space.workload
     costs = evaluate(workload, machine, mapping)
     assert not isinstance(costs, NotPriced)
@@ -106,7 +111,7 @@ def words_of(mapping: HierarchyMapping, figure: Mapping[str, Any], machine: Mach
                 found[0] += sent * copies
                 sent, copies = one.words("updates"), 1
         for dim, times in mapping.levels[place].spatial:
-            copies *= 1 if dim in OUTPUT_DIMS or not level.reduction else times
+            copies *= 1 if dim in (*OUTPUT_DIMS, GROUPS) or not level.reduction else times
     return words
 
 
@@ -121,19 +126,21 @@ def energy_of(words: Words, machine: Machine, macs: int) -> float:
     return moved + macs * machine.mac_pj
 
 
+def names_of(figure: Mapping[str, Any]) -> tuple[str, ...]:
+    """What a figure goes by in the rows, but for its nests."""
+    named = {**figure, "products": " ".join(figure["products"])}
+    return tuple(str(named[key]) for key in NAMES[:-1])
+
+
 def asked(limit: float) -> Iterator[dict[str, object]]:
     """The rows that are not there yet, each when it is proven."""
     published = json.loads((FOLDER / "regression.json").read_text())
     done = {tuple(row[key] for key in NAMES) for row in read_rows(FOLDER / "regression.csv")}
     warm()
     for figure in published["figures"]:
-        if figure["groups"] > 1 and figure["macs"] > 1:
-            continue
         for nests in ("even", "uneven"):
-            names = [
-                " ".join(figure[key]) if key == "products" else str(figure[key]) for key in NAMES[:-1]
-            ] + [nests]
-            if tuple(names) in done:
+            names = *names_of(figure), nests
+            if names in done:
                 continue
             start = time.process_time()
             machines = list(machines_of(names[0], published["machines"][names[0]], figure["bits"]))
@@ -143,7 +150,7 @@ def asked(limit: float) -> Iterator[dict[str, object]]:
                 for one, machine in zip(found, machines, strict=True)
                 if one.best
             ]
-            macs = figure["M"] * figure["N"] * figure["K"]
+            macs = layer_of(figure).macs
             energies = [
                 energy_of(words, machine, macs) for words, machine in zip(moved, machines, strict=True)
             ]
@@ -156,7 +163,7 @@ def asked(limit: float) -> Iterator[dict[str, object]]:
                         *names,
                         "optimal" if all(one.status == "optimal" for one in found) else "bounded",
                         f"{energies[least]:.10g}",
-                        f"{figure['energy'] / figure['groups']:.10g}",
+                        f"{figure['energy']:.10g}",
                         f"{energies[least] / bound - 1:.4f}",
                         f"{time.process_time() - start:.1f}",
                         json.dumps(moved[least]),
@@ -169,31 +176,29 @@ def asked(limit: float) -> Iterator[dict[str, object]]:
 def table() -> str:
     """A line a figure, as shares of what was published, and what each level moves where they differ."""
     published = json.loads((FOLDER / "regression.json").read_text())["figures"]
-    figures = {tuple(str(figure[key]) for key in ("machine", "M", "N", "K")): figure for figure in published}
     lines = [
-        "| machine | workload | products | M x N x K | pJ, AccelForge | even / it | uneven / it | CPU s |",
+        "| machine | workload | products | (heads x) M x N x K "
+        "| pJ, AccelForge | even / it | uneven / it | CPU s |",
         "|---|---|---|---|---|---|---|---|",
     ]
     differ = [
-        "| machine | M x N x K | level | tensor | it reads | here | it writes | here |",
+        "| machine | (heads x) M x N x K | level | tensor | it reads | here | it writes | here |",
         "|---|---|---|---|---|---|---|---|",
     ]
     rows = {tuple(row[key] for key in NAMES): row for row in read_rows(FOLDER / "regression.csv")}
     below = 0
-    for (*names, nests), row in rows.items():
-        other = rows.get((*names, "uneven"))
-        if nests != "even" or other is None:
-            continue
+    for figure in published:
+        names = names_of(figure)
+        row, other = rows[*names, "even"], rows[*names, "uneven"]
         it, even, uneven = float(row["published"]), float(row["pj"]), float(other["pj"])
         below += uneven <= it * (1 + ROUNDED)
         shares = [
             f"{pj / it:.4f}" + ("" if of["status"] == "optimal" else ", not proven")
             for pj, of in ((even, row), (uneven, other))
         ]
-        size = " x ".join(names[3:])
+        size = " x ".join(names[3 + (names[3] == "1") :])
         seconds = f"{row['seconds']}, {other['seconds']}"
         lines.append(f"| {' | '.join(names[:3])} | {size} | {it:.6g} | {' | '.join(shares)} | {seconds} |")
-        figure = figures[names[0], *names[3:]]
         if not 1 - 1e-3 < uneven / it < 1 + 1e-6:
             differ += list(_differences(names[0], size, figure, json.loads(other["words"])))
     count = len(lines) - 2
@@ -210,10 +215,9 @@ def table() -> str:
 def _differences(
     machine: str, size: str, figure: Mapping[str, Any], here: Mapping[str, Any]
 ) -> Iterator[str]:
-    groups = figure["groups"]
     for level in dict.fromkeys((*here, *figure["words"])):
         for tensor in "WIO":
-            theirs = [words / groups for words in figure["words"].get(level, {}).get(tensor, (0, 0))]
+            theirs = figure["words"].get(level, {}).get(tensor, (0, 0))
             ours = here.get(level, {}).get(tensor, (0, 0))
             if any(abs(one - other) > 1e-6 * other for one, other in zip(theirs, ours, strict=True)):
                 pairs = (f"{one:.10g} | {other}" for one, other in zip(theirs, ours, strict=True))

@@ -20,12 +20,12 @@ from dse.domains.levels.machine import (
     sram_pj,
 )
 from dse.domains.levels.uneven import with_nests
-from dse.domains.levels.workload import CONV_DIMS, MATRIX_DIMS
+from dse.domains.levels.workload import CONV_DIMS, GROUPS, MATRIX_DIMS
 from dse.support.errors import InputError, one_line, shorten, unknown, within
 from dse.support.schema import Limits, Schema, read
 from dse.support.toml import read_toml
 
-DIMS = tuple(dict.fromkeys((*CONV_DIMS, *MATRIX_DIMS)))
+DIMS = tuple(dict.fromkeys((*CONV_DIMS, *MATRIX_DIMS, GROUPS)))
 BY_SIZE = "by size"
 
 _Text = Annotated[str, Limits("text", min_length=1)]

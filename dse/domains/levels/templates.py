@@ -19,14 +19,14 @@ from dse.core.chains import primes
 from dse.domains.levels.machine import Machine
 from dse.domains.levels.mapping import HierarchyMapping, LevelMapping, Loop
 from dse.domains.levels.space.orders import Order
-from dse.domains.levels.workload import Workload
+from dse.domains.levels.workload import GROUPS, Workload
 from dse.support.errors import unknown
 
 STATIONARY = {"weight-stationary": "W", "input-stationary": "I", "output-stationary": "O"}
 ROW_STATIONARY = "row-stationary"
 TEMPLATES = (*STATIONARY, ROW_STATIONARY)
 """The templates by name."""
-ROWS_SPREAD, ROWS_INSIDE = ("R", "P", "K", "C", "Q", "S", "N"), ("S", "Q", "C", "K", "P", "R", "N")
+ROWS_SPREAD, ROWS_INSIDE = (*"RPKCQSN", GROUPS), (*"SQCKPRN", GROUPS)
 """In which order dims are spread, and loops grow, where rows are stationary."""
 
 

@@ -19,6 +19,9 @@ Axis = tuple[tuple[str, int], ...]
 CONV_DIMS = ("R", "S", "P", "Q", "C", "K", "N")
 """Filter rows and columns, output rows and columns, input channels, output channels, batch."""
 
+GROUPS = "G"
+"""The dim of a layer's groups, such as the heads of attention: each has its own part of every tensor."""
+
 MATRIX_DIMS = ("M", "K", "N")
 
 MAX_WORDS = 2**60
@@ -158,11 +161,16 @@ def depthwise(
 def workload_of(layer: Layer, bits: Mapping[str, int] | None = None) -> Workload:
     """The workload of a layer of ours: its outputs are P and Q, its stride and dilation stay, its padding is
     moved. `bits` are what a word of each tensor takes of a machine's levels, if they do not count words.
+    Of a layer that is not folded samples are N, and groups, which C and K are of one of, `GROUPS`.
     """
-    loops = layer.loops
-    dims = {"R": layer.R, "S": layer.S, "P": loops["Y"], "Q": loops["X"], "C": layer.C, "K": layer.K}
+    rows, columns = layer.output
+    channels = {"C": layer.C // layer.groups, "K": layer.K // layer.groups}
+    dims = {"R": layer.R, "S": layer.S, "P": rows, "Q": columns, **channels, "N": layer.batch}
     make = depthwise if layer.type == "DSCONV" else convolution
     found = make(dims, layer.stride, layer.dilation)
+    if layer.groups > 1:
+        apart = [replace(one, axes=(*_plain(GROUPS), *one.axes)) for one in found.tensors]
+        found = Workload((*found.dims, (GROUPS, layer.groups)), tuple(apart))
     if bits is None:
         return found
     return Workload(found.dims, tuple(replace(one, bits=bits[one.name]) for one in found.tensors))

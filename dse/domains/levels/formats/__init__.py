@@ -21,7 +21,7 @@ from dse.support.files import make_folder, read_text, write_whole
 FORMATS = ("json", "nest", "timeloop", "zigzag")
 """The formats that hold any number of levels."""
 
-ONE_WIDTH = EVEN_ONLY = ("timeloop", "zigzag")
+ONE_RUN = ONE_WIDTH = EVEN_ONLY = ("timeloop", "zigzag")
 
 Written = tuple[Mapping[str, str], list[str]]
 
@@ -42,6 +42,10 @@ def export_levels(
     widths = problem.accelerator.widths
     if problem.accelerator.bits and name in ONE_WIDTH:
         raise InputError(f"format {name}, as it is written here, has words of one width, not {widths} bits")
+    if name in ONE_RUN and problem.layer.folded() is not problem.layer:
+        raise InputError(
+            f"format {name}, as it is written here, has one group and one sample: map layer.folded()"
+        )
     texts, unsaid = _written(name, problem, mapping)
     make_folder(folder)
     for file, text in texts.items():
