@@ -114,6 +114,9 @@ def _show_staying(console: Console, proof: ChainProof) -> None:
         for place, layer in enumerate(program.chain.layers)
         if program.chain.readers_of(layer.name) and place not in program.tensors
     ]
+    if home.whole_only:
+        known = "that is known of a roofline's latency alone"
+        console.print(f"no tiles are shared: {known}, not of {home.whole_only}")
     for program in proof.programs:
         for name, why in program.chain.also_read:
             if program.chain.readers_of(name):

@@ -11,12 +11,15 @@ from dse.core.cost_model import AnyCostModel
 from dse.core.layer import Layer
 from dse.core.problem import AnyProblem
 from dse.support.arrays import FloatArray
+from dse.support.errors import InputError
 
 
 @dataclass(frozen=True)
 class Home:
     """The level of the hardware where whole tensors can stay, its `room` in words (or what it counts), the
     tensors that can be held there, and those that it keeps in any case.
+
+    Where the hardware says something by which layers cannot share tiles, `whole_only` is that, in its words.
     """
 
     level: str
@@ -24,6 +27,17 @@ class Home:
     unit: str = "words"
     may_hold: tuple[str, ...] = ("W", "I", "O")
     keeps: tuple[str, ...] = ("W", "I", "O")
+    whole_only: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """It as plain data."""
+        return {name: value for name, value in vars(self).items() if value != ""}
+
+    def refuse_sharing(self, what: str) -> None:
+        """InputError where layers cannot share tiles."""
+        if self.whole_only:
+            known = "known of the latency of a roofline alone"
+            raise InputError(f"{what} are {known}: leave out {self.whole_only} of the machine")
 
 
 @dataclass(frozen=True)

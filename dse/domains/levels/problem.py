@@ -95,7 +95,7 @@ class MachineProblem(SharedMembers):
         object.__setattr__(self, "fixed", fixed)
         object.__setattr__(self, "limits", words_of(self.use.limits))
         _ = self.space, self.model  # Made now, so that what is wrong with them is said now.
-        note_foreign_spreads(machine)
+        note_foreign_spreads(machine, self.space.workload)
 
     @cached_property
     def use(self) -> LevelsUse:

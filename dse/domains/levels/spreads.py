@@ -5,20 +5,22 @@ from __future__ import annotations
 import warnings
 
 from dse.domains.levels.machine import Machine
+from dse.domains.levels.workload import Workload
 from dse.support.errors import Notice
 
 LAYER_DIMS = "KCPQRS"
-"""The dims of a layer's loops; a published workload may have others."""
+"""The dims of a folded layer's loops; others, and published workloads, may have more."""
 
 
 class NothingToSpread(Notice):
-    """A machine names dims to spread that no layer has."""
+    """A machine names dims to spread that no folded layer has, nor the one that is mapped."""
 
 
-def note_foreign_spreads(machine: Machine) -> None:
-    """Say of each fan-out which of the dims to be spread over it no layer has."""
+def note_foreign_spreads(machine: Machine, workload: Workload) -> None:
+    """Say of each fan-out which of the dims to be spread over it neither the workload nor any layer has."""
+    known = {*LAYER_DIMS, *(dim for dim, size in workload.sizes.items() if size > 1)}
     for level in machine.levels:
-        foreign = [dim for dim in level.spread or () if dim not in LAYER_DIMS]
+        foreign = [dim for dim in level.spread or () if dim not in known]
         if foreign and level.fan_out > 1:
             warnings.warn(
                 f"machine {machine.name}: level {level.name}: nothing is spread along "

@@ -16,7 +16,6 @@ from dse.domains.levels.problem import MachineProblem
 from dse.domains.levels.space.batch import HierarchyBatch
 from dse.models.timeloop import reference
 from dse.support.arrays import FloatArray
-from dse.support.errors import InputError
 
 OUTPUT = "O"
 
@@ -30,17 +29,13 @@ class LevelsResidence:
 
     def home(self, problem: Any) -> Home | None:
         machine: Machine = problem.accelerator
-        if said := latency_words(machine):
-            raise InputError(
-                f"machine {machine.name}: what stays between layers is known of the latency of a roofline "
-                f"alone: leave out {', '.join(said)}"
-            )
         place = _home(machine)
         if place is None:
             return None
         level = machine.levels[place]
         may, must = machine.may_keep(place, TENSORS), machine.must_keep(place, TENSORS)
-        return Home(level.name, level.capacity or 0, machine.unit, may, must)
+        waits = ", ".join(latency_words(machine))
+        return Home(level.name, level.capacity or 0, machine.unit, may, must, waits)
 
     def sizes(self, problem: Any) -> Mapping[str, int]:
         workload = problem.space.workload

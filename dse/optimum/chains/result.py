@@ -86,7 +86,7 @@ class ChainProof:
         home = self.home
         return {
             "chains": [self._chain(program) for program in self.programs if len(program.chain.layers) > 1],
-            "home": None if home is None else vars(home),
+            "home": None if home is None else home.to_dict(),
             "objective": self.objective,
             "status": self.status,
             "lower_bound": self.lower_bound,

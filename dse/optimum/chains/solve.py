@@ -50,8 +50,10 @@ def certify_chains(
         raise InputError(f"chains know no limits of your own: leave {limits[0]!r} out")
     home = residence.home(problem)
     sizes = {layer: residence.sizes(one) for layer, one in problems.items()}
-    if residence.tiles is None:
+    if residence.tiles is None or (home and home.whole_only):
         most = 1
+    if home and lines:
+        home.refuse_sharing("line buffers")
     lines = lines and residence.tiles is not None
     copies = home is not None and OUTPUT in home.keeps
     programs = tuple(Program(chain, sizes if home else {}, most, lines, copies) for chain in chains)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import product
 from typing import Any
@@ -20,6 +20,7 @@ from dse.core.problem import AnyProblem
 from dse.core.residence import Phase, Residence
 from dse.domains.clustered.accelerator import Accelerator
 from dse.domains.clustered.residence import RESIDENCE as IN_L2
+from dse.domains.levels.checks import DOUBLE, SINGLE
 from dse.domains.levels.machine import TENSORS, Bandwidth, Energy, Level, Machine
 from dse.models.timeloop.residence import RESIDENCE
 from dse.optimum.chains.result import ChainProof
@@ -55,7 +56,15 @@ class Kind:
         return lambda layer: make_problem(layer, hardware, objective, self.model, fixed=self.fixed)
 
 
+def waiting(room: int) -> Machine:
+    """The machine with first fill and last drain, a double buffer, and registers for which all else waits."""
+    dram, buffer, registers = machine(room).levels
+    levels = dram, replace(buffer, buffering=DOUBLE), replace(registers, buffering=SINGLE)
+    return Machine("waiting", levels, 0.5, fill_and_drain=True)
+
+
 LEVELS = Kind("timeloop", RESIDENCE, machine)
+WAITING = Kind("timeloop", RESIDENCE, waiting)
 CLUSTERS = Kind("loopnest", IN_L2, chip, {"outer.order": "KYCX", "inner.order": "CKYX"})
 
 ROW = Chain(

@@ -4,25 +4,29 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from dse.core.certificate import Certificate
 from dse.core.domains import make_problem
-from dse.core.edges import BESIDE, Chain, Edge
+from dse.core.edges import BESIDE, Chain, Edge, WholeNetwork
 from dse.core.layer import Layer
 from dse.core.problem import AnyProblem
 from dse.optimum.chains.check import check_chain
 from dse.optimum.chains.result import ChainProof
 from dse.optimum.chains.solve import certify_chains
 from dse.support.errors import InputError
+from tests import ROOT
 from tests.conftest import Dse
+from tests.domains.levels.timeloop.simulation import simulate
 from tests.optimum.chains.small_chains import (
     CLUSTERS,
     HEADS,
     LEVELS,
     RESIDENCE,
     ROW,
+    WAITING,
     Kind,
     by_hand,
     machine,
@@ -85,6 +89,36 @@ def test_so_it_does_where_tiles_are_there_twice(name: str, objective: str, room:
     assert found.best is not None
     assert found.best.staying
     assert [check for check in check_chain(found, CLUSTERS.residence) if not check.passed] == []
+
+
+@pytest.mark.parametrize("objective", ["latency", "edp"])
+@pytest.mark.usefixtures("quick")
+def test_so_it_does_where_levels_wait_and_each_layer_takes_what_its_simulation_does(objective: str) -> None:
+    found = the_proof_is_what_everything_has("row", objective, 40, WAITING)
+    assert found.best is not None
+    assert found.best.staying
+    assert [check for check in check_chain(found, WAITING.residence) if not check.passed] == []
+    cycles = 0
+    for run in found.best.runs:
+        problem = RESIDENCE.problem(found.problem, run.phase)
+        assert problem is not None
+        mapping: Any = run.best.mapping
+        cycles += run.count * simulate(problem.space.workload, problem.accelerator, mapping)
+    assert found.best.seconds == cycles * found.problem.accelerator.cycle_seconds
+
+
+def test_where_levels_wait_no_tiles_are_shared_and_it_is_said(dse: Dse, tmp_path: Path) -> None:
+    (tmp_path / "pair.toml").write_text(PAIR)
+    chip = (ROOT / "examples/systolic.toml").read_text()
+    (tmp_path / "chip.toml").write_text(chip.replace("clock_ghz", "fill_and_drain = true\nclock_ghz", 1))
+    asked = ("--accelerator", str(tmp_path / "chip.toml"), "--objective", "energy", "--fresh")
+    network = ("--network", str(tmp_path / "pair.toml"), "--cost-model", "timeloop")
+    said = dse("certify", "--chains", *network, *asked).out
+    assert "no tiles are shared: that is known of a roofline's latency alone, not of fill_and_drain" in said
+    refused = dse("certify", "--chains", "--line-buffers", *network, *asked).refused()
+    assert "line buffers are known of the latency of a roofline alone: leave out fill_and_drain" in refused
+    with pytest.raises(InputError, match="shared tiles are known of the latency of a roofline alone"):
+        make_problem(WholeNetwork("row", ROW.layers, ROW.edges), WAITING.machine(40), "edp", "chains:shared")
 
 
 def test_what_has_no_room_goes_to_dram_and_the_proof_says_so() -> None:

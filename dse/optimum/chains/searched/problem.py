@@ -106,6 +106,8 @@ class ChainProblem(NetworkProblem):
         home = self.residence.home(self.first)
         if home is None:
             raise InputError("no level of the hardware keeps inputs and outputs: nothing can stay on chip")
+        if self.most > 1:
+            home.refuse_sharing("shared tiles")
         lacking = set("WIO") - {*home.keeps}
         if lacking:
             raise InputError(

@@ -21,7 +21,6 @@ from dse.domains.levels.uneven import with_nests
 from dse.domains.levels.workload import convolution
 from dse.models.timeloop import layout_of, prepared, reference
 from dse.models.timeloop.presets import load_machine
-from dse.models.timeloop.residence import LevelsResidence
 from dse.optimum import verify
 from dse.support.errors import InputError
 from dse.support.toml import read_toml
@@ -210,11 +209,6 @@ def test_a_fan_out_has_no_buffers_and_a_switch_is_true_or_false() -> None:
     data = read_toml(str(ROOT / "examples/chip.toml"), "chip") | {"fill_and_drain": 1}
     with pytest.raises(InputError, match="fill_and_drain must be"):
         machine_from_dict(data, "chip")
-
-
-def test_chains_know_the_roofline_alone() -> None:
-    with pytest.raises(InputError, match="leave out fill_and_drain"):
-        LevelsResidence().home(MachineProblem(CONV, chip(), "edp"))
 
 
 def test_tiles_that_do_not_divide_fit_into_half_of_a_double_buffer() -> None:
