@@ -23,7 +23,7 @@ from dse.search.counters import write_counters
 from dse.search.evaluator import Observer, Progress, SearchEnded
 from dse.search.fronts import entries, front_of
 from dse.search.keeping import Held, Kept
-from dse.search.record import Record, count_distinct, read_parquet, write_parquet
+from dse.search.record import RECORD, Record, count_distinct, read_parquet, write_parquet
 from dse.search.run import Cell, open_journal, run_cell
 from dse.search.searcher import (
     GROUP,
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     from dse.core.problem import Hardware
 
-RECORD, JOURNAL, RESULT, MAPPING = "record.parquet", "record.journal", "result.json", "mapping.json"
+JOURNAL, RESULT, MAPPING = "record.journal", "result.json", "mapping.json"
 FIGURES = ("cycles", "energy_nj", "macs", "l1_size", "l2_size")
 """Those of the best point, in a Result."""
 

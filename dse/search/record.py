@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+RECORD = "record.parquet"
+"""The file of a search's record, in its folder."""
 COLUMNS = Evaluations.types()
 """The columns of Evaluations and their types, in order: a record's, beside the genes."""
 

@@ -6,6 +6,7 @@ Templates and mappings are the first samples of a search, charged like any. The 
 
 from __future__ import annotations
 
+import json
 import os.path
 from collections.abc import Mapping as Table
 from collections.abc import Sequence
@@ -19,9 +20,10 @@ from dse.core.objective import known_objective
 from dse.core.problem import AnyProblem
 from dse.core.reasons import FIRST_RULE
 from dse.search.abilities import abilities_of, current_settings
+from dse.search.record import RECORD, read_parquet
 from dse.search.searcher import Searcher, searcher_class
 from dse.support.arrays import IntArray
-from dse.support.errors import InputError, shorten, unknown, within
+from dse.support.errors import InputError, difference, shorten, unknown, within
 from dse.support.files import read_text
 from dse.support.quantities import quantity
 from dse.support.strict_json import parse
@@ -35,8 +37,12 @@ SAME = 1e-6
 OWN, RANDOM, TEMPLATES = "own", "random", "templates"
 """What asks for the searcher's own start, random points and the templates, in place of a file's name."""
 
+BEST = 3
+"""Of a search's folder, the points that another search begins at: the best, each of another loss."""
+
 Start = str | Path | Sequence[Any]
-"""One of these words; a JSON file of a mapping, as `dse search --out` writes it, or a list; or mappings."""
+"""One of these words; a JSON file of a mapping, as `dse search --out` writes it, or a list; the folder of a
+search in the same space, under any cost model; or mappings."""
 
 Points = tuple[tuple[int, ...], ...]
 
@@ -76,14 +82,32 @@ def start_points(problem: AnyProblem, start: Start) -> Points:
         return ()
     if start == TEMPLATES:
         return _points(_templates_within(problem))
+    if isinstance(start, str | Path) and os.path.isdir(start):
+        return _points([_best_found(problem, Path(start))])
     if isinstance(start, str) and not Path(start).suffix and not os.path.isfile(start):
-        raise unknown("start", start, (RANDOM, TEMPLATES, OWN, "FILE.json"))
+        raise unknown("start", start, (RANDOM, TEMPLATES, OWN, "FILE.json", "DIR"))
     where = f"start {str(start)!r}" if isinstance(start, str | Path) else "start"
     mappings = _read(problem, start, where) if isinstance(start, str | Path) else start
     if not isinstance(mappings, Sequence) or not mappings:
         raise InputError(f"{where} must be {TEMPLATES!r}, a file, or mappings, got {shorten(start)}")
     with within(where):
         return _points([problem.vectors(mappings)])
+
+
+def _best_found(problem: AnyProblem, folder: Path) -> IntArray:
+    """The BEST points of a search that was kept: of a fast judge's, say, for a slow one."""
+    where = f"start {str(folder)!r}"
+    if not (folder / RECORD).is_file():
+        raise InputError(f"{where} has no {RECORD}: name a folder that `dse search --out` has made")
+    record, about = read_parquet(folder / RECORD)
+    there, here = about["identity"]["problem"]["space"], json.loads(json.dumps(problem.identity["space"]))
+    if there != here:
+        raise InputError(f"{where} is of another space: {difference(there, here, ('there', 'now'))}")
+    losses, first = np.unique(record.evaluations().loss, return_index=True)
+    best = first[np.isfinite(losses)][:BEST]
+    if not len(best):
+        raise InputError(f"{where} has nothing feasible to begin with")
+    return record.genes()[best]
 
 
 def _templates_within(problem: AnyProblem) -> list[IntArray]:

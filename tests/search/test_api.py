@@ -23,9 +23,9 @@ from dse.core.reasons import Reason
 from dse.domains.clustered.accelerator import PRESETS
 from dse.domains.clustered.mapping import Mapping, MappingBatch
 from dse.domains.clustered.problem import Problem
-from dse.search.api import JOURNAL, MAPPING, RECORD, RESULT, write_result
+from dse.search.api import JOURNAL, MAPPING, RESULT, write_result
 from dse.search.evaluator import Evaluator, Progress
-from dse.search.record import Record, read_parquet
+from dse.search.record import RECORD, Record, read_parquet
 from dse.search.run import SearcherStopped
 from dse.search.searcher import make_searcher
 from dse.support.errors import InputError, StorageError

@@ -56,6 +56,35 @@ def test_mappings_may_be_given_or_be_in_a_file(tmp_path: Path) -> None:
     assert start_points(PROBLEM, TEMPLATES * 2) == POINTS
 
 
+def test_a_search_begins_at_the_best_that_another_one_found_under_another_cost_model(tmp_path: Path) -> None:
+    fast = replace(PROBLEM, cost_model="maestro")
+    found = package.search(fast, "random", budget=60, seed=3, out=tmp_path / "fast")
+    points = start_points(PROBLEM, tmp_path / "fast")
+    losses = fast.price(np.array(points)).loss
+    assert len(points) == 3
+    assert losses[0] == found.record.evaluations().loss.min()
+    assert losses[0] < losses[1] < losses[2]
+    begun = package.search(PROBLEM, "random", budget=5, start=str(tmp_path / "fast"))
+    assert begun.record.genes(0, 3).tolist() == [list(point) for point in points]
+
+
+def test_a_folder_of_another_space_or_of_no_search_is_no_start(tmp_path: Path) -> None:
+    package.search(replace(PROBLEM, tiles="any"), "random", budget=5, out=tmp_path / "other")
+    with pytest.raises(InputError, match=r"is of another space: .*tiles"):
+        start_points(PROBLEM, tmp_path / "other")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match=r"has no record.parquet: name a folder that `dse search --out`"):
+        start_points(PROBLEM, str(tmp_path / "empty"))
+    package.search(replace(PROBLEM, cost_model=refusing), "random", budget=5, out=tmp_path / "none")
+    with pytest.raises(InputError, match="nothing feasible to begin with"):
+        start_points(PROBLEM, tmp_path / "none")
+
+
+def refusing(layer: Any, accelerator: Any, mapping: Any) -> str:
+    """Runs no mapping."""
+    return "out of order"
+
+
 def test_of_the_templates_those_are_taken_that_the_space_can_hold() -> None:
     assert len(start_points(replace(PROBLEM, fixed={"outer.parallel": "K"}), "templates")) == 1
     with pytest.raises(InputError, match="no dataflow template lies in the space"):

@@ -129,9 +129,8 @@ def _of_folder(kind: Any, folder: Path, model: str) -> tuple[Any, Any, str]:
     import numpy as np
 
     from dse.core.domains import problem_from_identity
-    from dse.search.api import RECORD
     from dse.search.counters import read_counters
-    from dse.search.record import read_parquet
+    from dse.search.record import RECORD, read_parquet
     from dse.support.errors import InputError
 
     if not (folder / RECORD).is_file():

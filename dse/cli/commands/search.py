@@ -62,8 +62,9 @@ def command(
     start: Annotated[
         str | None,
         typer.Option(
-            help="First samples: templates (known dataflows), random, or mappings in FILE.json.",
-            metavar="templates|random|FILE",
+            help="First samples: templates (known dataflows), random, mappings in FILE.json, or the best of "
+            "another search's folder DIR.",
+            metavar="templates|random|FILE|DIR",
         ),
     ] = None,
     seed: Seed = 0,
