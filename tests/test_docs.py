@@ -65,15 +65,19 @@ def test_no_link_of_the_site_leads_out_of_it() -> None:
     assert re.findall(r"\]\((\.\./[^)]*)\)", site) == []
 
 
+def shown_commands(page: str) -> list[str]:
+    """The lines of a page that call `dse` or a module; `$` is before those whose output follows."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    blocks: list[tuple[str, str]] = re.findall(r"^```(.*)\n((?:.*\n)*?)```$", text, re.MULTILINE)
+    shown = [line for language, block in blocks if not language for line in block.splitlines()]
+    return [line for line in shown if re.match(r"(\$ )?(dse [a-z]|python -m )", line)]
+
+
 @pytest.mark.parametrize("page", ["README.md", *(page for page in PAGES if page.startswith("docs/"))])
 def test_every_command_that_is_shown_takes_its_options(page: str) -> None:
     known = build().commands
-    blocks = re.findall(
-        r"^```(.*)\n((?:.*\n)*?)```$", (ROOT / page).read_text(encoding="utf-8"), re.MULTILINE
-    )
-    shown = "".join(block for language, block in blocks if not language)
-    lines = re.findall(r"^(?:\$ )?dse ([a-z-].*)", shown, re.MULTILINE)
-    for name, *options in (shlex.split(line, comments=True) for line in lines):
+    lines = [line.removeprefix("$ ") for line in shown_commands(page)]
+    for _, name, *options in (shlex.split(line, comments=True) for line in lines if line.startswith("dse ")):
         # One that it does not know is an error.
         known[name].make_parser(Context(known[name])).parse_args(options)
 
