@@ -162,7 +162,8 @@ class HardwareSpace:
 
     def machine(self, point: Point) -> Priced:
         """The machine at a point. InputError where its figures cannot be a machine's."""
-        return self.with_figures({name: ends[0] for name, ends in self.intervals(_alone(point)).items()})
+        ends = self.intervals(box_of_point(point))
+        return self.with_figures({name: least for name, (least, _) in ends.items()})
 
     def relaxed(self, box: Box) -> Priced:
         """A machine that no machine of the box is better than, for any mapping; the box has one structure.
@@ -218,7 +219,7 @@ class HardwareSpace:
 
     def described(self, point: Point) -> dict[str, Any]:
         """A machine as plain data: its parameters, its figures that have formulas, and what it measures."""
-        box = _alone(point)
+        box = box_of_point(point)
         return {
             "parameters": self.values(point),
             "figures": {name: ends[0] for name, ends in self.intervals(box).items()},
@@ -309,5 +310,6 @@ class HardwareSpace:
         self.measured(root)
 
 
-def _alone(point: Point) -> Box:
+def box_of_point(point: Point) -> Box:
+    """The box of one machine."""
     return tuple((index, index) for index in point)

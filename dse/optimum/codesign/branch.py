@@ -28,7 +28,7 @@ import numpy as np
 from dse.core.clock import Clock
 from dse.core.layer import Layer
 from dse.core.objective import Objective
-from dse.domains.codesign.space import Box, HardwareSpace, Point
+from dse.domains.codesign.space import Box, HardwareSpace, Point, box_of_point
 from dse.optimum.codesign.halves import dearest_parameter, split_box
 from dse.optimum.codesign.lemmas import Lemma
 from dse.optimum.codesign.machine import EQUAL, Bound, Chosen, Structure
@@ -195,7 +195,7 @@ class MachineBoxes:
         self._left |= dict.fromkeys(parts)
         for one in wide:
             del self._left[one]
-        parents = np.flatnonzero([one in wide for one in boxes]).repeat(2)
+        parents = np.flatnonzero([one in wide for one in boxes]).repeat(2)  # In the order of `wide`.
         return Children(boxes_of(parts), parents, [self._best_found()])
 
     def settle(self, boxes: AnyArray, to_beat: float) -> Found:
@@ -221,7 +221,7 @@ class MachineBoxes:
         rng, tried, roots = np.random.default_rng(0), 0, [*self._left]
         for number in rng.integers(len(roots), size=DRAWN_MACHINES).tolist():
             point = tuple(int(rng.integers(first, last + 1)) for first, last in roots[number].box)
-            if self.space.broken(tuple((index, index) for index in point)):
+            if self.space.broken(box_of_point(point)):
                 continue
             structure = self.structures[number]
             priced = structure.machine(point)
@@ -297,7 +297,8 @@ class MachineBoxes:
         return self.structures[one.root].bound(one.box, one.more)
 
     def _next_weight(self, one: Open) -> float | None:
-        """What to prove next of a machine that may be the best, or of a box whose sizes hardly matter."""
+        """What to prove next of a machine that may be the best, or of a box whose sizes hardly matter: they
+        cost at most half of what its bound is short. Others are divided."""
         structure, bound = self.structures[one.root], self._bound_of(one)
         value = bound.corner.value
         if value >= self.target:
@@ -333,8 +334,7 @@ class MachineBoxes:
             return
         largest = tuple(last for _, last in one.box)
         for point in {largest, structure.least_machine(one.box, chosen, relaxed)}:
-            box = tuple((index, index) for index in point)
-            if self.space.broken(box):
+            if self.space.broken(box_of_point(point)):
                 continue
             found = structure.choose(structure.each(structure.machine(point)))
             if found is not None and found.value < self.value:

@@ -59,6 +59,7 @@ def least_within(
     by the least that the layers to come add to cycles, to energy, and to energy + weight * cycles. A cap on
     mean power leaves of a sum that breaks it what waiting would cost: any that is slower and takes no less.
     """
+    # The longest lists first: then sums are few where they are multiplied by them.
     order = np.argsort([-len(cycles) for cycles, _ in layers], kind="stable").tolist()
     found = NO_LAYERS
     for place, layer in enumerate(order):
@@ -67,10 +68,12 @@ def least_within(
         found = found.with_layer(*layers[layer])
         rest = [layers[other] for other in order[place + 1 :]]
         found = found.at(_least_values(found, rest, structure, weights) < target)
+    # Back in the layers' own order, and added up in it.
     choices = found.choices[:, np.argsort(order)]
     cycles = sum((of[choices[:, at]] for at, (of, _) in enumerate(layers)), np.zeros(len(choices)))
     energy = sum((of[choices[:, at]] for at, (_, of) in enumerate(layers)), np.zeros(len(choices)))
     seconds, caps = structure.cycle_seconds, structure.caps
+    # At the same energy, as slow as the cap on mean power asks.
     waited = np.maximum(cycles, energy / caps.most_nj(seconds))
     bounds = structure.values(energy, waited) * (1 - ROUNDED)
     bounds[waited > caps.most_cycles(seconds)] = math.inf
@@ -94,7 +97,8 @@ def _least_values(
     for weight in weights:
         least = math.fsum((own + weight * of).min() for of, own in rest)
         line = sums.energy + weight * sums.cycles + least
-        # From the fewest cycles within the caps along the line to where energy ends it, or a cap.
+        # From the fewest cycles within the caps along the line to where energy ends it, or a cap. On such a
+        # piece the value is least at an end, as its upper level sets are convex; beyond it energy is no less.
         fewest = np.maximum(cycles, np.maximum(energy / rate, line / (rate + weight)))
         last = np.minimum(np.maximum(fewest, (line - energy) / weight), most)
         ends = [np.maximum(energy, line - weight * at) for at in (fewest, last)]
@@ -166,6 +170,7 @@ class CappedStructure(Structure):
             return Corner(math.inf, math.inf, math.inf, (0, 0))
         most, rate = self.caps.most_cycles(self.cycle_seconds), self.caps.most_nj(self.cycle_seconds)
         fewest = max(_fewest(line, rate) for line in lines)
+        # No run is fast enough at so little power.
         if fewest > most:
             return Corner(math.inf, math.inf, math.inf, (0, 0))
         more = [Line(0.0, 1.0, fewest)]

@@ -23,7 +23,7 @@ import numpy as np
 
 from dse.core.certificate import BOUNDED, INFEASIBLE
 from dse.core.domains import make_problem
-from dse.domains.codesign.space import Box, Point
+from dse.domains.codesign.space import Box, Point, box_of_point
 from dse.optimum.codesign.branch import Incumbent, MachineBoxes, Open
 from dse.optimum.codesign.lemmas import int_if_whole
 from dse.optimum.codesign.machine import EQUAL, Chosen, Each
@@ -48,6 +48,7 @@ class Archive:
         for row, entry in zip(figures, entries, strict=True):
             if (self.figures * (1 - EQUAL) <= row).all(axis=1).any():
                 continue
+            # What the new one is as good as goes.
             kept = ~(row <= self.figures).all(axis=1)
             self.figures = np.vstack([self.figures[kept], row])
             self.entries = [one for one, keep in zip(self.entries, kept, strict=True) if keep] + [entry]
@@ -158,6 +159,7 @@ class FrontBoxes(MachineBoxes):
         if np.isinf(lines[:, 2]).any():
             return np.zeros(1, dtype=bool)
         seconds, joules = self.archive.corners(self._least_area(one.box)).T * (1 - EQUAL)
+        # What is below a corner in both is below it on each line, and nothing of the box is below a line.
         found = np.ones(len(seconds), dtype=bool)
         for of_energy, of_latency, least in lines.tolist():
             # A line without a weight says nothing, also where a corner is at inf.
@@ -174,6 +176,7 @@ class FrontBoxes(MachineBoxes):
         weights = sorted({math.inf if w is None else w for w in (*structure.weights, *one.more)})
         touching = [structure.at_weight(each, weight) for weight in weights]
         corners = self.archive.corners(self._least_area(one.box))
+        # The seconds of a corner are from those of the point before it to its own.
         spans = np.stack([np.insert(corners[:-1, 0], 0, 0.0), corners[:, 0]], axis=1)[still]
         for slow, fast in pairwise(touching):
             if slow.cycles <= fast.cycles or fast.energy <= slow.energy:
@@ -201,7 +204,7 @@ class FrontBoxes(MachineBoxes):
             chosen = structure.at_weight(each, weight)
             points.add(structure.least_machine(one.box, chosen, relaxed))
         for point in sorted(points):
-            if not self.space.broken(_alone(point)):
+            if not self.space.broken(box_of_point(point)):
                 self._keep(one.root, point, structure.each(structure.machine(point)))
 
     def _keep(self, root: int, point: Point, each: Each) -> float:
@@ -215,7 +218,7 @@ class FrontBoxes(MachineBoxes):
             fronts.append((slow[kept] * times, joules[kept] * times))
             places.append(kept)
         sums = summed_fronts(fronts)
-        area = self._least_area(_alone(point))
+        area = self._least_area(box_of_point(point))
         figures = np.stack(
             [sums.cycles * structure.cycle_seconds, sums.energy, np.full(len(sums), area)], axis=1
         )
@@ -247,7 +250,3 @@ class FrontBoxes(MachineBoxes):
             for best in front.points:
                 structure.known[place].add_mapping(best.mapping)
         self.epsilon = max(self.epsilon, self._keep(one.root, point, structure.each(priced)))
-
-
-def _alone(point: Point) -> Box:
-    return tuple((index, index) for index in point)

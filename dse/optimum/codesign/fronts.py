@@ -201,6 +201,7 @@ def _hull(space: HardwareSpace, prove: Prove) -> Iterator[Codesign]:
         (energy, latency), (more, less) = figures(slow), figures(fast)
         if latency <= less or more <= energy:
             continue
+        # At the slope between two points: what is below the edge has a lesser sum than both.
         weight = (more - energy) / (latency - less)
         found = prove(f"energy + {weight!r} * latency", space)
         yield found

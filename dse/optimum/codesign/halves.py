@@ -28,6 +28,7 @@ def split_box(structure: Structure, box: Box) -> tuple[Box, Box]:
     # Beyond what is needed, the bound is not too low for the energy.
     end = needed if energy > 0 else last
     values = structure.space.parameters[structure.space.names[at]]
+    # At the geometric mean: ranges are of sizes.
     mean = math.sqrt(values[first] * values[end])
     middle = first + sum(value < mean for value in values[first + 1 : end])
     return (*box[:at], (first, middle), *box[at + 1 :]), (*box[:at], (middle + 1, last), *box[at + 1 :])
@@ -44,6 +45,7 @@ def dearest_parameter(structure: Structure, box: Box, chosen: Chosen | None) -> 
     for place in spread:
         if needs and needs[place] > box[place][0]:
             effects[place] = structure.effect(box, place, chosen, needs[place])
+        # Nothing is paid for it: what it changes of limits decides.
         if effects.get(place, (0.0,))[0] <= 0:
             effects[place] = (0.0, *structure.effect(box, place, None, box[place][1])[1:])
     at = max(spread, key=lambda place: (effects[place], -place))

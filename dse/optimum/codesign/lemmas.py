@@ -68,6 +68,7 @@ class LayerLemmas:
 
     def bound(self, limits: tuple[float, ...], prices: tuple[float, ...]) -> tuple[float, Shares]:
         """What no mapping is below within `limits` and at `prices`, and the lemmas that say so."""
+        # Lemmas are only ever added: among the new ones are those to take up.
         seen, usable = self._usable.get(limits, (0, []))
         if seen < len(self.lemmas):
             usable += [lemma for lemma in self.lemmas[seen:] if _covers(lemma.limits, limits)]
@@ -122,6 +123,7 @@ def _best_shares(lemmas: list[Lemma], prices: tuple[float, ...]) -> tuple[float,
     if not len(usable) or not priced.any():
         return 0.0, ()
     shares, size = np.zeros(len(lemmas)), float(least[usable].max()) or 1.0
+    # In shares of what may be paid, and of the largest least: the solver's tolerances are absolute.
     uses = table[np.ix_(usable, priced)] / limit[priced]
     solved = linprog(-least[usable] / size, A_ub=uses.T, b_ub=np.ones(uses.shape[1]), method="highs")
     if solved.status != 0:
@@ -161,6 +163,7 @@ class Corner(NamedTuple):
 def lowest_corner(lines: Iterable[Line], value: Value) -> Corner:
     """The corner of the least value. There is a line of energy alone and one of cycles alone."""
     every = list(lines)
+    # A layer fits on none of the machines.
     if any(line.least == math.inf for line in every):
         return Corner(math.inf, math.inf, math.inf, (0, 0))
     found = Corner(math.inf, math.inf, math.inf, (0, 0))
@@ -175,6 +178,7 @@ def lowest_corner(lines: Iterable[Line], value: Value) -> Corner:
 
 
 def _meet(one: Line, other: Line) -> tuple[float, float] | None:
+    # By Cramer's rule; parallel lines do not meet.
     across = one.energy * other.cycles - other.energy * one.cycles
     if abs(across) <= 1e-15 * (abs(one.energy * other.cycles) + abs(other.energy * one.cycles)):
         return None

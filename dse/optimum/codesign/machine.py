@@ -167,7 +167,7 @@ class Structure:
                 (c if weight is None else e + weight * c for e, c in zip(energy, cycles, strict=True)),
                 default=math.inf,
             )
-            if reached > least / (1 - EQUAL / 10):
+            if reached > least / (1 - EQUAL / 10):  # Else a known mapping is the optimum.
                 found.append((place, Ask(layer, priced, figure, weight or 0.0)))
         return found
 
@@ -220,7 +220,7 @@ class Structure:
             found = self.at_weight(each, weight)
             if best is None or (found.value, found.energy) < (best.value, best.energy):
                 best = found
-            steepness = self._weight_at(found.energy, found.cycles)
+            steepness = self._weight_at(found.energy, found.cycles)  # The objective's own slope there.
             if steepness not in tried and len(tried) < ROUNDS:
                 weights.append(steepness)
         return best
@@ -300,7 +300,7 @@ class Structure:
         return energy, size, values[last] / values[first]
 
     def _counts(self, place: int, mapping: Any, box: Box) -> tuple[float, ...]:
-        """How often a mapping pays each energy that varies."""
+        """How often a mapping pays each energy that varies: what it takes more at 2 than at 1."""
         key = place, mapping.to_json()
         if key not in self._paid:
             ends, kinds = self.space.intervals(box), self.space.figures

@@ -70,6 +70,7 @@ def prove(ask: Ask, cache: Cache, seconds: float | None) -> Proven:
         # The optimum as the cost model gives it, not by way of its units.
         least = best.cycles if ask.figure == "latency" else best.energy_nj + ask.weight * best.cycles
     elif least < math.inf:
+        # A bound in seconds or joules, rounded down: cycles are whole.
         unit = problem.accelerator.cycle_seconds if ask.figure == "latency" else NJ
         least = math.floor(least / unit) if ask.figure == "latency" else least / unit * (1 - 1e-12)
     mapping = None if best is None else best.mapping

@@ -226,6 +226,7 @@ class Search:
         self._target = target * (1 - ROUNDING) if np.isfinite(target) else target
         self.spent = 0
         self._choices = boxes.parallels(cluster)
+        # Of each dim whether it is spread over clusters (2) and over PEs (1): its tree is of these.
         spread = 2 * (self._choices[:, :1] == np.arange(4)) + (self._choices[:, 1:] == np.arange(4))
         self._roots, self._forests = np.empty_like(spread), []
         for dim in range(4):
@@ -243,6 +244,7 @@ class Search:
             halves = []
             for start in range(0, len(front.bounds), SLICE):
                 part = front.rows(slice(start, start + SLICE))
+                # What is left when all is spent stays as it is, to be drawn from.
                 if self._spent_all:
                     ended.append(part)
                     continue
@@ -283,6 +285,7 @@ class Search:
         for dim, forest in enumerate(self._forests):
             rows = np.flatnonzero(able[:, dim])
             halves[rows, dim, :, dim] = forest.halves(front.nodes[rows, dim])
+        # Each dim that has halves is tried.
         bounds = np.full((count, 4, 2), -np.inf)
         rows, dims = np.nonzero(able)
         both = halves[rows, dims].reshape(-1, 4)

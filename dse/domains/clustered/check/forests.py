@@ -174,6 +174,7 @@ class GrowingForest:
 
     def halves(self, nodes: IntArray) -> IntArray:
         """See `Forest`."""
+        # The same node may be asked for several times.
         new = np.unique(nodes[self._halves[nodes, 0] < 0])
         if len(new):
             tree = self._tree[new]

@@ -36,6 +36,7 @@ class Pairs:
 
     def _members(self, nodes: IntArray) -> tuple[IntArray, IntArray]:
         """The pairs below nodes (n,): from a place in `pairs` up to another."""
+        # A number has a bit for each level down to its node: with more of them it is that of its first leaf.
         depth = np.frexp(nodes.astype(np.float64))[1] - 1
         below = self.first.bit_length() - 1 - depth
         start, most = (nodes << below) - self.first, len(self.starts) - 1
@@ -140,6 +141,7 @@ def _standing(size: int, outer: IntArray, inner: IntArray, rows: FloatArray) -> 
         open_ = np.flatnonzero((stands == np.arange(len(outer))) & (other != stands))
         no_larger = (rows[other[open_]] <= rows[open_]).all(axis=1)
         stands[open_[no_larger]] = other[open_[no_larger]]
+    # What a pair stands with may stand with another one itself.
     while not np.array_equal(stands, further := stands[stands]):
         stands = further
     return stands

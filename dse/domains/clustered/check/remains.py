@@ -77,6 +77,7 @@ class Remains:
         tiles, parts = left.tiles(box), []
         sizes = np.array([self._problem.space.layer.loops[dim] for dim in MAPPED_DIMS])
         outer, inner = (np.arange(4) == left.parallels[box][:, np.newaxis]).astype(np.int64)
+        # A spread loop takes as many tiles in a step as there are clusters, or PEs.
         across = 1 + outer * (self._problem.accelerator.num_pes // left.cluster - 1)
         moves = np.concatenate(
             [

@@ -37,6 +37,7 @@ def best_descent(problem: Problem, floor: float, clock: Clock, drawn: int = DRAW
     points = space.sample(rng, drawn)
     least, best = NOTHING, None
     for start in np.argsort(problem.price(points).loss, kind="stable")[:STARTS].tolist():
+        # At first the point itself is all that is near.
         here, value, near = points[start], NOTHING, points[[start]]
         for _ in range(STEPS_DOWN):
             costs = problem.price(near)

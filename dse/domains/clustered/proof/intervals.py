@@ -125,6 +125,7 @@ class IntervalBoxes:
         mapping.
         """
         points = boxes[self._tiles.points(boxes)]
+        # Of a point there is a mapping for each pair of orders.
         step = max(1, PRICED // len(self._orders[0]))
         losses, rows = [np.empty(0)], [np.empty((0, COLUMNS), np.int64)]
         for start in range(0, len(points), step):
@@ -171,6 +172,7 @@ class IntervalBoxes:
         priced = self.problem.evaluate(MappingBatch(rows))
         fits = np.flatnonzero(priced.reason == Reason.FEASIBLE)
         self._refuse_above(boxes, which[fits], priced.take(fits), rows[fits])
+        # From the best on, so that the first of each nest is its best.
         better = fits[priced.loss[fits] < to_beat]
         better = better[np.argsort(priced.loss[better], kind="stable")]
         keys = nest_keys(self.problem, rows[better])

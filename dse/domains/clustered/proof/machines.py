@@ -65,6 +65,7 @@ def solve_each(problem: Problem, machines: list[Problem], clock: Clock) -> Certi
     floors = [floor_of(one) for one in machines]
     best, bound, parts = None, inf, []
     for place in np.argsort(floors, kind="stable").tolist():
+        # Floors rise from here on.
         if best is not None and floors[place] >= best.loss:
             break
         found = solve(machines[place], clock)

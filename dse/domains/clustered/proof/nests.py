@@ -50,6 +50,7 @@ def nest_keys(problem: Problem, rows: IntArray) -> IntArray:
     ):
         spread = tiles.copy()
         dims, each = _dims(problem, rows[:, parallel]), np.arange(len(rows))
+        # One unit, or one tile: nothing is spread. A loop moves where its units do not have it all at once.
         alone = (parts == 1) | (tiles[each, dims] >= whole[each, dims])
         spread[each, dims] *= parts
         moving = (whole > spread) @ (1 << np.arange(DIMS))
@@ -65,6 +66,7 @@ def _dims(problem: Problem, parallel: IntArray) -> IntArray:
 
 def _orders(orders: IntArray) -> IntArray:
     """Places (n,) in ORDER_TABLE of loop orders (n, 4)."""
+    # An order's dims are the digits of a number.
     digits = DIMS ** np.arange(DIMS)
     places = np.empty(DIMS**DIMS, np.int64)
     places[ORDER_TABLE @ digits] = np.arange(len(ORDER_TABLE))

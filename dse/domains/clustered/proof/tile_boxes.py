@@ -61,6 +61,7 @@ class Tiles:
         for column, tiles in enumerate(self._lists):
             places = np.flatnonzero(cut[wide] == column)
             first, last = low[wide[places], column], high[wide[places], column]
+            # At the geometric mean; both halves have a tile.
             middle = np.searchsorted(tiles, np.sqrt(tiles[first] * tiles[last]), "right") - 1
             middle = np.clip(middle, first, last - 1)
             parts[2 * places, HIGH.start + column] = middle
@@ -89,6 +90,7 @@ class Tiles:
             low[:, dim] = np.maximum(low[:, dim], np.searchsorted(outer, inner[low[:, DIMS + dim]]))
             last = np.searchsorted(inner, outer[high[:, dim]], "right") - 1
             high[:, DIMS + dim] = np.minimum(high[:, DIMS + dim], last)
+            # Of one outer tile the inner ones at the ends have to divide it. Others may fit to some.
             if self._whole:
                 one = low[:, dim] == high[:, dim]
                 after, before = self._divides[dim]
@@ -100,5 +102,6 @@ class Tiles:
         """By place of an outer and of an inner tile: the next inner one up, and down, that divides it."""
         outer, inner = self._lists[dim], self._lists[DIMS + dim]
         fits, places = outer[:, np.newaxis] % inner == 0, np.arange(len(inner))
+        # The first place that fits from there on, and the last one up to there.
         after = np.minimum.accumulate(np.where(fits, places, len(inner))[:, ::-1], axis=1)[:, ::-1]
         return after, np.maximum.accumulate(np.where(fits, places, -1), axis=1)
