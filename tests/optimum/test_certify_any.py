@@ -12,12 +12,15 @@ import pytest
 from dse.core.certificate import BOUNDED, INFEASIBLE, OPTIMAL
 from dse.core.clock import Clock
 from dse.core.layer import Layer
-from dse.domains.clustered.accelerator import PRESETS, load_accelerator
+from dse.core.widths import Widths
+from dse.domains.clustered.accelerator import PRESETS, Accelerator, load_accelerator
+from dse.domains.clustered.mapping import Level, Mapping, MappingBatch
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof.solver import first_mapping, solve
+from dse.models.loopnest.bound.boxes import LoopNestBoxes
 from dse.models.loopnest.extents import measure_dim
 from dse.models.loopnest.records import DIM
-from dse.models.loopnest.traffic import add_up
+from dse.models.loopnest.traffic import C, K, add_up
 from dse.optimum import certify, verify
 from dse.optimum.front import certify_front, verify_front
 from dse.optimum.verification import failed_checks
@@ -116,6 +119,18 @@ def test_no_mapping_of_a_random_layer_is_below_the_bound_of_a_box_around_it(tile
         problem = random_problem(rng, ("latency", "energy", "edp")[seed % 3], 10**12)
         problem = problem.with_changes(fixed={}, tiles=tiles)
         assert box_margins(problem, rng, 400).min() >= 1.0, problem
+
+
+def test_weights_that_idle_pes_keep_in_a_short_last_step_are_not_counted_again() -> None:
+    # Of 21 channels in tiles of 8 on 4 PEs, the last 5 leave 3 PEs idle in their second inner step.
+    layer = Layer("CONV", 1, 21, 10, 1, 1, 1, bits=Widths(W=16, I=1, O=1))
+    machine = Accelerator(4, 10**6, 10**6, 1, 1000, 0, simd_lanes=9)
+    problem, order = Problem(layer, machine, "latency", "loopnest", tiles="any"), tuple("CYKXRS")
+    mapping = Mapping(Level("K", order, (1, 8, 1, 1, 1, 1)), 4, Level("C", order, (1, 1, 1, 1, 1, 1)))
+    loss = problem.evaluate(MappingBatch.of([mapping])).loss[0]
+    tiles = [[1, 1, 1, 1], [8, 8, 1, 1], [1, 1, 1, 1], [1, 1, 1, 1]]
+    box = np.array([[*np.ravel(tiles), mapping.cluster_size, K, C]])
+    assert LoopNestBoxes(problem).bound(box, np.inf).losses[0] <= loss
 
 
 def test_what_inner_loops_keep_is_a_part_of_what_they_need() -> None:

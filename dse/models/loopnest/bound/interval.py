@@ -21,9 +21,11 @@ def busiest_indices(extent, least, most, places):
     """Indices that the first PE of a cluster with so many goes through, at least."""
     if places == 1:
         return extent
+    # Whole rounds, and what the first PE, which takes its piece first, has of the one that is cut.
     if least == most:
         whole = extent // (least * places)
         return whole * least + min(least, extent - whole * least * places)
+    # No less than an even share, than one inner tile, or than all rounds but the last, which has an index.
     found = max(ceil_quotient(extent, places), min(least, extent))
     return max(found, (ceil_quotient(extent, most * places) - 1) * least + 1)
 
@@ -57,6 +59,7 @@ def set_steps(tiles, size, clusters, places, steps, found):
     if clusters > 1:
         extents = max(ceil_quotient(size, clusters), low)
         if decided:
+            # Concave in the tile, with as many steps for all: least at one of the ends.
             of_low = (fewest - 1) * low + min(low, size - (fewest - 1) * low * clusters)
             of_high = (fewest - 1) * high + min(high, size - (fewest - 1) * high * clusters)
             extents = max(extents, min(of_low, of_high))
@@ -70,6 +73,7 @@ def set_steps(tiles, size, clusters, places, steps, found):
         found.last_span = size if fewest == 1 else max(1, size - (fewest - 1) * high * clusters)
     together = most * places
     inner, inner_last = ceil_quotient(low, together), ceil_quotient(last, together)
+    # With more outer steps than the fewest, one more has `inner` steps, and the last has one at least.
     found.steps = max(max(fewest, ceil_quotient(extents, together)), (fewest - 1) * inner + inner_last)
     in_last = busiest_indices(last, least, most, places)
     found.last_serial = in_last
@@ -94,6 +98,7 @@ def set_pieces(tiles, size, clusters, places, found):
     found.pieces = max(ceil_quotient(size, most), (fewest - 1) * in_tile + 1)
     at_start, begin = min(places, in_tile), min(clusters, fewest)
     found.first_pieces = (fewest - 1) * at_start + 1
+    # Whole tiles alone are in the first step where there are more than clusters, or the only one is all.
     if fewest > clusters or (fewest == 1 and most_tiles == 1):
         found.begin_pieces = begin * at_start
         found.first = begin * min(least * places, low)
@@ -111,6 +116,7 @@ def set_rows(tiles, size, places, pitch, overlap, found):
     A PE keeps what its next inner step needs again, at most `overlap` less what the others go on by.
     """
     found.needs = size * pitch + found.pieces * overlap
+    # Pieces of first inner steps may get all of their overlap from the outer step before.
     advance = max(0, overlap - (places - 1) * tiles.least * pitch)
     most_first = ceil_quotient(size, tiles.low) * min(places, ceil_quotient(tiles.high, tiles.least))
     found.rows = size * pitch + max(0, found.pieces - most_first) * (overlap - advance)
@@ -125,6 +131,7 @@ def set_shares(tiles, size, clusters, places, steps, found):
     found.can_move = int(most_inner > 1)
     share = 1.0
     if most_steps > 1:
+        # Only the last outer step may be too short for it; of n steps it is at most one n-th of the indices.
         some = max(fewest, 2)
         share = max((size - high * clusters) / size, (some - 1) / some)
         # The first cluster has a whole tile in the last outer step too.
@@ -137,19 +144,39 @@ def set_shares(tiles, size, clusters, places, steps, found):
         found.moves = 1.0 if always else share
     found.uniform = 1.0 if always or most_inner == 1 or most_steps == 1 else 0.0
     found.beyond = max(0.0, 1.0 - together / low)
-    counts = (fewest, most_steps, inner, most_inner)
-    found.again = loaded_again(size, tiles, clusters, places, counts)
+    inside = 1.0
+    if places > 1 and most_inner > 1:
+        inside = loaded_again_inside(low, tiles.most, places)
+        # The last outer step of a single cluster may be shorter, and leave more of its PEs idle at its end.
+        if always and clusters == 1:
+            inside = share * inside + (1.0 - share) * loaded_again_inside(last, tiles.most, places)
+    found.again = loaded_again(size, tiles, (clusters, places), (fewest, most_steps), inside)
 
 
 @subroutine
-def loaded_again(size, tiles, clusters, places, counts):
+def loaded_again_inside(extent, most, places):
+    """The share of a cluster's indices, `extent` or more, that its PEs load again as an inner loop that moves
+    goes back: all, unless it has two steps.
+
+    A PE that is idle in the second step still has what it had in the first. Of P + n pieces all but the last
+    are whole, and P - n PEs keep one each: at least 2 n - 1 of P + n - 1 are loaded again.
+    """
+    pieces = ceil_quotient(extent, most)
+    if pieces > 2 * places:
+        return 1.0
+    again = max(1, pieces - places)
+    return (2 * again - 1) / (places + again - 1)
+
+
+@subroutine
+def loaded_again(size, tiles, spread, steps, inside):
     """The share that has to be loaded again as a loop goes back: less than 1 where PEs stand idle at its end.
 
-    A PE that has nothing to do in the second of two steps still has what it had in the first. `tiles` are
-    those of the dim, `counts` its fewest and most outer steps, and its fewest and most inner ones.
+    `spread` are clusters and PEs, `steps` the fewest and the most outer steps; of a whole tile, `inside` is
+    loaded again as the inner loop goes back.
     """
-    low, high, most = tiles.low, tiles.high, tiles.most
-    steps, most_steps, inner, most_inner = counts
+    low, high = tiles.low, tiles.high
+    (clusters, places), (fewest_steps, most_steps) = spread, steps
     share = 1.0
     if clusters > 1 and size > low:
         # The last cluster may have one inner step where others have more.
@@ -157,10 +184,9 @@ def loaded_again(size, tiles, clusters, places, counts):
         if fewest == ceil_quotient(size, low):
             rest = min(rest, size - (fewest - 1) * low)
         share = max(0.0, 1.0 - max(rest, 0) / size) if fewest > 1 else 0.0
-    if places > 1 and most_inner > 1 and inner <= 2:
-        further = max(1, ceil_quotient(low, most) - places)
-        share *= (2 * further - 1) / (places + further - 1)
-    if (clusters > 1 or places > 1) and most_steps > 1 and steps <= 2:
+    share *= inside
+    # Of two outer steps, PEs that are idle in the second may have all of the first.
+    if (clusters > 1 or places > 1) and most_steps > 1 and fewest_steps <= 2:
         span = min(high * clusters, size - 1)
         share = min(share, (size - span) / size)
     return share
