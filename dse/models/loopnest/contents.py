@@ -63,6 +63,7 @@ def multiply_back(product, one, dim, reduced):
     multiply_l1s(product, dim, reduced, back)
     window = span * one.pitch + one.overlap
     kept, window_kept = span, window
+    # Between the first step's end and the last one's start are all steps but these two.
     if one.steps > 1:
         kept, window_kept = 0, positive_part(one.overlap - (one.steps - 2) * span * one.pitch)
     multiply_l2(product, dim, reduced, InL2(span, window, window_kept, kept, one.last_span))

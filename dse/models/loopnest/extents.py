@@ -18,6 +18,7 @@ from dse.support.compiling import inlined, subroutine
 @inlined
 def floor_divide(amount, by):
     """The quotient of two counts below 2^53, rounded down; several times faster than `//`."""
+    # A quotient that is not whole is 1 / by or more below the next whole number: rounding does not reach it.
     return int(amount / by)
 
 
@@ -75,11 +76,13 @@ def kept_inside(loop, one):
     inner, places, pitch, overlap = one.piece, one.places, one.pitch, one.overlap
     if steps == 1:
         return left, left * pitch + pieces * overlap
+    # A PE's last piece begins steps - 1 rounds after its first one, which is whole, as another follows.
     step, fewer = inner * places, places - pieces
     windows = pieces * positive_part(overlap - ((steps - 1) * step - inner) * pitch)
     if steps == 2:
         # PEs that are idle in the last step still have what they began with.
         return fewer * inner, windows + fewer * (inner * pitch + overlap)
+    # They have the piece of the step before, which begins a round earlier.
     return 0, windows + fewer * positive_part(overlap - ((steps - 2) * step - inner) * pitch)
 
 
@@ -89,12 +92,14 @@ def kept_outside(one, working):
     if one.overlap == 0 or working == 0:
         return 0
     loop, inner, places, pitch, overlap = one.of_tile, one.piece, one.places, one.pitch, one.overlap
-    # Two pieces share max(0, overlap - g pitch) rows, g outputs between their ends (section 4).
+    # Two pieces share max(0, overlap - g pitch) rows, g outputs between their ends (section 4): here from
+    # where a PE's last piece begins to where its next one does, less the length of the last one.
     gap = one.tile * one.clusters - (loop.steps - 1) * inner * places
     windows = min(working, loop.whole) * positive_part(overlap - (gap - inner) * pitch)
     if loop.pieces > loop.whole and working > loop.whole:
         windows += positive_part(overlap - (gap - (loop.left - loop.whole * inner)) * pitch)
     if working > loop.pieces:
+        # Idle at the end, these had their last piece a round earlier.
         windows += (working - loop.pieces) * positive_part(overlap - (gap + inner * places - inner) * pitch)
     return windows
 
@@ -222,6 +227,8 @@ def fill_outer(one):
             one.back_kept += positive_part(places - max(of_tile.pieces, rest_at_start)) * one.piece
     stride = one.tile * clusters
     base = (one.steps - 2) * stride
+    # A PE's last piece is in the last outer step, or, if it is idle there, in the one before, which begins
+    # at `base`: where that is too far from the first pieces, no rows stay.
     if one.overlap > (base - one.piece) * one.pitch:
         ahead = base + stride
         windows = whole * kept_back(one, 0, at_start, one.tile, ahead)

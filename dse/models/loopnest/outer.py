@@ -117,11 +117,13 @@ def add_steps(work, level, step, count, problem):
         if not reduced or one_channel_step:
             at_start, begun, linked_begun = step.alike * group.count, 0, 0
         elif dim == C:
+            # After each advance sums are read back; the step before the first one began them.
             at_start, further = step.first * group.count, (step.alike - step.first) * group.count
             words, linked, begun, linked_begun = words + begun, linked + linked_begun, 0, 0
         elif channels_outside:
             at_start, further = step.alike * group.first, step.alike * (group.count - group.first)
         else:
+            # Channels, inside, go back to their start: finished sums leave, new ones begin.
             further, begun, linked_begun = step.alike * group.count, 0, 0
         time = know_inside(work, kinds, problem)
         ends = time.compute, cycles_of(layer.taps * group.busy * moved.busy, problem.machine.lanes)

@@ -14,6 +14,8 @@ INTERIOR, LAST = 0, 1
 """Kinds of outer steps of a dim: the last one may be short."""
 
 MAX_RUNS, MAX_GROUPS, MAX_OUTER_GROUPS = 4, 64, 16
+"""Runs of a kind of outer step (`extents.fill_kind`); groups of three loops, by their runs, outside of the
+fourth; groups of outer loops, by their kinds."""
 DIMS = 4
 SUM_KINDS = 5
 

@@ -84,9 +84,11 @@ def time_inside(work, kinds, problem):
     inside = work.inside[DIMS]
     least = cycles_of(layer.taps * inside.busy, lanes)
     even = steps * inside.busy == extents
+    # Cycles are rounded up in each step: their sum is known where all steps are alike, or nothing is rounded.
     if lanes == 1 or even:
         compute = (steps - 1) * least if even else layer.taps * (extents - inside.busy)
-        # Where not even the first step's whole need would take longer than the shortest step.
+        # No step waits where the largest need, the first step's, with its sums sent and received, passes
+        # while the shortest step, the last, computes.
         first = layer.of.input * inside.in_new + layer.of.weights * inside.w_new
         if first + 2 * layer.of.output * inside.out_new <= least * noc:
             time.at_start = time.further = compute * noc
@@ -139,10 +141,10 @@ def add_transitions(work, kinds, level, step, count, problem):
         occurs, first = group.count, group.first if dim != C else 0
         words = group.inputs * inputs + group.weights * weights
         words += group.outputs * up
-        back = words + group.outputs * down
+        with_sums_back = words + group.outputs * down
         compute = cycles_of(group.work * macs, lanes)
         computing += occurs * compute
-        longer = max(compute * noc, back)
+        longer = max(compute * noc, with_sums_back)
         further += occurs * longer
         # Sums that begin at the first of all channels come from nowhere.
         at_start += (occurs - first) * longer + first * max(compute * noc, words)
@@ -163,6 +165,7 @@ def split_groups(work, kinds, level, reduced, count):
         run = here.runs[index]
         length, needed, busiest = run.length, run.needed, run.busiest
         window = needed * one.pitch + run.pieces * one.overlap
+        # Channels are at their very start in one step only, which is of the first run.
         first = length if dim != C else int(index == 0)
         for at in range(before):
             group, target = work.groups[at], work.groups[at if index == 0 else count + at]

@@ -47,10 +47,12 @@ def add_up(one, dim):
             moved_on = (outer_steps - 2) * one.next_overlap + one.last_overlap
         everything = size * one.pitch + pieces * one.overlap
         kept = over_kinds(one, last.window_kept, interior.window_kept)
+        # All pieces but those of first inner steps follow a whole one of their PE, at the same distance.
         inner_next = (pieces - at_start) * one.step_overlap
         set_sums(one.sums[WINDOWS], Sums(everything, inner_next, kept, moved_on, one.back_window))
     set_sums(one.sums[STEPS_ONLY], Sums(steps, steps - outer_steps, outer_steps, outer_steps - 1, 1))
     begin = one.kinds[first_kind(one)].pieces
+    # No PE works that did not in the first step: of a tensor without this dim it has what it needs.
     set_sums(one.sums[PES_ONLY], Sums(pieces, pieces - at_start, at_start, at_start - begin, begin))
     stay = over_kinds(one, last.stay, interior.stay)
     set_sums(one.sums[OUTPUTS], Sums(size, 0, stay, 0, one.back_stay))
@@ -60,12 +62,14 @@ def add_up(one, dim):
 def new_words(work):
     """Words of one tensor that enter L1s: the product over the `chosen` sums, one a dim, less what stays."""
     everything, stay, inside = 1, 0, 1
+    # For each loop that advances: all steps of those outside of it, and those inside as they go back.
     for level in range(3, -1, -1):
         dim = work.orders[1, level]
         sums = work.dims[dim].sums[work.chosen[dim]]
         stay = sums.inner_next * inside + sums.everything * stay
         inside *= sums.inner_back
         everything *= sums.everything
+    # As an outer loop advances, inner ones go back: those of dims outside of it in each of their outer steps.
     outside, inside = 0, 1
     for level in range(3, -1, -1):
         dim = work.orders[0, level]
@@ -83,6 +87,7 @@ def below(bound, count, pitch, length):
     whole = min(count, floor_divide(bound - length, pitch) + 1) if bound >= length else 0
     begun = min(count, floor_divide(bound - 1, pitch) + 1)
     cut = begun - whole
+    # Of a cut interval i, `bound - i * pitch` is below: an arithmetic series.
     return whole * length + cut * bound - pitch * ((whole + begun - 1) * cut // 2)
 
 
@@ -101,9 +106,11 @@ def real_windows(one, first, end):
     if first == 0 and end == total:
         back = positive_part(stride + overlap - last)
         return total + (outer_steps - 1) * overlap, (outer_steps - 1) * overlap, back
+    # Step i goes from i * stride, and has stride + overlap rows unless it is the last, which ends at `total`.
     everything = below(end, outer_steps - 1, stride, stride + overlap)
     everything -= below(first, outer_steps - 1, stride, stride + overlap)
     everything += positive_part(end - max(first, last))
+    # Steps i and i + 1 share `overlap` rows, from (i + 1) * stride on.
     advance = below(end - stride, outer_steps - 1, stride, overlap)
     advance -= below(first - stride, outer_steps - 1, stride, overlap)
     return everything, advance, positive_part(min(end, stride + overlap) - max(first, last))

@@ -18,7 +18,8 @@ value_of = inlined(loss_value)
 
 @subroutine
 def loss_of(known, cycles, to_pes, at_l2, at_dram):
-    """The loss, by the model's own operations in their order."""
+    """The loss, by the model's own operations in their order: where figures are a mapping's, so is the loss,
+    to the last bit."""
     energy = accesses_pj(known.energies, float(known.problem.layer.macs), to_pes, at_l2, at_dram) * 1e-3
     return value_of(known.terms, (cycles / known.energies.hertz, energy))
 
@@ -89,10 +90,12 @@ def link_words(box, known, scratch):
 
 @subroutine
 def first_and_last(problem, dims):
-    """Cycles of the NoC before the first step and after the last one, and, with these left out, those of the
-    last outer step: what it needs comes in it, but for its first inner step, and its outputs leave.
+    """Cycles of the NoC before the first step and after the last one (fill and drain of section 5); and the
+    fewest of these and the last outer step together.
 
-    The very last inner step computes when all has come: a dim's whole extent, where it has but one step.
+    Each word that the last outer step needs has come in it, but for those of its first inner step: they count
+    as if they came in fill, whose step is the largest. Its outputs leave in it or in drain. The very last
+    inner step computes when all has come: a dim's whole extent, where it has but one step.
     """
     layer, noc = problem.layer, problem.machine.noc
     inputs, weights = layer.of.input, layer.of.weights
@@ -142,8 +145,9 @@ def bound_box(box, choice, starts, known, scratch):
 def bound_cases(work, known, scratch, dram, link):
     """The least loss over which loop is innermost, of a box that is measured, with its words of the link.
 
-    As many cycles pass as the link takes with what the NoC does in the last outer step, where nothing is left
-    to come, and as PEs or the NoC take once the first step's words have come: the longer of both.
+    `cycles` of section 5 are no fewer with the link's time alone for each outer step but the last, in which
+    nothing crosses it; nor with the time inside of outer steps alone, which in all is no less than work, or
+    than the NoC takes for all words.
     """
     layer, machine, dims, cases = known.problem.layer, known.problem.machine, scratch.dims, scratch.cases
     written, steps, last = layer.link.output, 1, layer.taps
@@ -156,12 +160,13 @@ def bound_cases(work, known, scratch, dram, link):
     offchip, latency = machine.offchip, machine.latency
     link_ends = cycles_of(filled_at_first(dims, layer), offchip) + cycles_of(written, offchip)
     waits = (steps - 1) * latency
+    # Fill and drain are beside all work; their words are among those at L2.
     busy = ends + cycles_of(work, machine.lanes)
     linked = cycles_of(link, offchip) + max(at_last, ends + cycles_of(last, machine.lanes))
     least, of_all = np.inf, cases[CASES]
+    # What holds whichever loop is innermost, for bounds that go further (`small`).
     of_all.to_pes = of_all.at_l2 = of_all.cycles = 2**62
-    of_all.steady_cycles, of_all.at_last = 0, at_last
-    of_all.link_cycles, of_all.ends = 2 * latency + link_ends + waits, ends
+    of_all.link_cycles, of_all.ends, of_all.at_last = 2 * latency + link_ends + waits, ends, at_last
     for number in range(bound_inner(layer, dims, cases)):
         case = cases[number]
         inside = max(busy, cycles_of(case.at_l2, machine.noc))

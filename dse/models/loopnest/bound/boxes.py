@@ -222,6 +222,7 @@ class LoopNestBoxes:
 
         def bound_halves(halves: IntArray, places: IntArray) -> FloatArray:
             rows = np.concatenate([halves.reshape(-1, TILES), boxes[places, TILES:]], axis=1)
+            # Nothing is below -inf: the first bound of each is enough to compare them.
             return np.minimum(self._bound(rows, -np.inf), to_beat)
 
         parts, parents = halve_boxes(cuts, bounds, bound_halves)
@@ -247,7 +248,7 @@ class LoopNestBoxes:
         steps = inners * self._spread(boxes, AT_INNER, cluster)
         bits = 1 << np.arange(MAPPED)
         moves = (self._problem.layer.sizes > spans) @ bits, (outers > steps) @ bits
-        # The orders of each box, by level.
+        # The orders of each box, by level: those that differ for the dims with several steps, as bits.
         first, second = (self._known.orders[level][moves[level]] for level in range(2))
         counts = first[:, 0] * second[:, 0]
         owner = np.arange(len(boxes)).repeat(counts)

@@ -75,6 +75,8 @@ class Cuts:
         """The last tile of the lower half: in the geometric mean, or where outer steps change near it."""
         low, high, least, most = self.tiles.transpose(2, 0, 1)
         outer, inner = _mean(low, high), _mean(least, most)
+        # The largest tile with as many steps as the mean; if that is the last of all, the largest with more:
+        # no count is in both halves. The mean itself where all have as many.
         steps = -(-self.sizes // (outer * self.across))
         last = np.where(steps > 1, (self.sizes - 1) // (np.maximum(steps - 1, 1) * self.across), high)
         first = -(-self.sizes // (steps * self.across)) - 1

@@ -44,6 +44,7 @@ def set_figures(figures, one, layer, dim):
         of_inputs = dim != K
         if place > 0:
             kind = STEPS_ONLY if place == 1 else PES_ONLY if place == 2 else OUTPUTS
+            # Of K, which is none of their dims, inputs have the sums of steps and of PEs.
             of_inputs = dim == K and place < 3
         sums = one.sums[kind]
         onward, back, moved, returned = sums.inner_next, sums.inner_back, sums.outer_next, sums.outer_back
@@ -97,11 +98,13 @@ def count_undominated(problems, dim, across, places, counts):
             measure_dim(one)
             add_up(one, dim)
             set_figures(figures, one, layer, dim)
+            # A pair gives way to one with as many outer steps only.
             if steps_of[inner] != one.steps:
                 steps_of[inner], found[inner] = one.steps, 0
             beaten = dominated(figures, by_inner[inner], min(found[inner], KEPT))
             if not beaten and not dominated(figures, beside, min(of_tile, KEPT)):
                 counts[tile, inner] = 1
+                # The latest replace the oldest: a pair that is set beside no better one stays, which is safe.
                 for column in range(FIGURES):
                     by_inner[inner, found[inner] % KEPT, column] = figures[column]
                     beside[of_tile % KEPT, column] = figures[column]

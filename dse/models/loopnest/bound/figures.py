@@ -23,15 +23,14 @@ DIM_LEAST = record(
     *floats("moves if_moves again beyond uniform"),
 )
 # The least words to and from PEs and at L2, and cycles. Of all cases: those of the DRAM link before the first
-# and after the last outer step, and of latency; those of the NoC before and after all steps; those in
-# between, where they are known; those of the NoC in the last outer step and after it: what that one needs
-# comes in it, but for its first inner step, which needs no more than the very first one; its outputs leave.
-CASE = record(*integers("to_pes at_l2 cycles link_cycles ends steady_cycles at_last"))
+# and after the last outer step, and of latency; those of the NoC before and after all steps, and those with
+# the last outer step (`first_and_last`).
+CASE = record(*integers("to_pes at_l2 cycles link_cycles ends at_last"))
 # The box that was last asked for its words of DRAM and of the link, and these.
 LINKED = record(("lows", INT, (DIMS,)), ("highs", INT, (DIMS,)), *integers("dram link"))
 # Of a dim (`transitions`): outer steps, at least and at most; its size; indices of all steps but one, of the
 # first and of the last one, at least; what the busiest PE goes through in all steps, in all but the last and
-# in the last, at least and at most.
+# in the last, with the best inner tiles: of all outer tiles the least, and the most.
 SIDE = record(
     *floats("fewest most_steps everything onward first last"),
     *floats("done done_on done_last done_most done_on_most done_last_most"),

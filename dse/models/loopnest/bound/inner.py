@@ -24,6 +24,7 @@ def times_moved(once, some, every, again, moves):
     `moves` are the shares of the steps in which that is so.
     """
     in_some, in_every = moves
+    # Each time but the first only that share comes `again` which no idle PE has kept.
     return once + again * (in_some * max(0.0, some - once) + in_every * max(0.0, every - max(once, some)))
 
 
@@ -40,7 +41,7 @@ def share_that_moves(dims, innermost):
         return 0.0 if still else -1.0
     if innermost != Y:
         return dims[innermost].if_moves if dims[innermost].can_move == 1 else -1.0
-    # Rows or columns, whichever moves less.
+    # Rows or columns, whichever moves less: weights stay through both.
     share = 2.0
     for dim in range(Y, 4):
         if dims[dim].can_move == 1:
@@ -73,6 +74,7 @@ def move_inputs(dims, inputs, innermost, share):
     every = share if innermost != K else 0.0
     words = sliding
     if innermost == C:
+        # What comes as channels advance shares no rows with what was there: halos count in full.
         words += share * dims[C].beyond * max(0.0, whole - sliding)
     again = min(dims[C].again, min(dims[Y].again, dims[X].again))
     moves = max(max(dims[C].moves, max(dims[Y].moves, dims[X].moves)), every), every
@@ -137,9 +139,11 @@ def bound_inner(layer, dims, cases):
             continue
         in_pes, in_l2 = move_inputs(dims, inputs, innermost, share)
         w_pes, w_l2 = move_weights(dims, weights, innermost, share)
+        # Channels of a depthwise layer are not summed: each output leaves once.
         up = pes_up = float(outputs)
         if not depthwise:
             pes_up, up = move_outputs(dims, up, innermost, share)
+        # All sums that leave come back but those that are outputs (section 4: down = N - outputs).
         cases[number].to_pes = least_words(in_pes + w_pes + pes_up + up - outputs)
         cases[number].at_l2 = least_words(in_l2 + w_l2 + 2 * up - outputs)
         number += 1

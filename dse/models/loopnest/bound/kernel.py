@@ -21,7 +21,7 @@ def bound_boxes(boxes, choices, starts, to_beat, known, scratch, losses):
     for index in range(len(boxes)):
         for column in range(3):
             if index == 0 or choices[index, column] != choices[index - 1, column]:
-                # What outer steps move is that of other parallel dims.
+                # What outer steps move is that of other parallel dims; no box has a tile of 0.
                 scratch.linked[0].lows[0] = 0
         box, choice = boxes[index], choices[index]
         loss = bound_box(box, choice, starts[index], known, scratch)

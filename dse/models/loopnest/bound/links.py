@@ -67,6 +67,7 @@ def steady_cycles(box, choice, known, scratch):
     moving = 0
     for dim in range(4):
         moving |= int(dims[dim].outer_steps > 1) << dim
+        # Where a dim has one step for all tiles, the smallest leaves its PEs the least to do.
         one, size, tile, steps = work.dims[dim], layer.sizes[dim], box[dim].low, dims[dim].outer_steps
         span = tile * (clusters if dim == choice[1] else 1)
         last = size - (steps - 1) * span
@@ -88,7 +89,7 @@ def steady_cycles(box, choice, known, scratch):
         time.at_start = max(compute * machine.noc, held)
         time.further = max(compute * machine.noc, held + sums_again)
         time.compute, time.known = compute, 1
-    # Nothing follows on the very last step.
+    # Nothing follows on the very last step: its time is put in the place of that with more words.
     time = work.times[15]
     held, sums_again = words_inside(needs, np.int64(15), np.int64(NOTHING_FOLLOWS), layer)
     if dims[C].outer_steps > 1:
@@ -98,6 +99,7 @@ def steady_cycles(box, choice, known, scratch):
     least = 2**62
     choices = known.orders[0, moving]
     for number in range(choices[0]):
+        # The price kernel's own sum over outer steps, whose insides are known to it: L1s' figures are 0.
         for dim in range(4):
             work.orders[0, dim] = known.order_table[choices[1 + number], dim]
         time_outside(work, problem)
@@ -146,6 +148,7 @@ def words_inside(needs, kinds, moving, layer):
                 next_first *= needs[dim, 1].at_first
                 if dim < Y or layer.overlaps[dim - Y] == 0:
                     others &= ~(1 << dim)
+        # Otherwise words may be there from a step before.
         if others != 0:
             next_first = 0
         words += max(0, whole - at_first + next_first)
@@ -158,4 +161,5 @@ def words_inside(needs, kinds, moving, layer):
             at_first *= need.indices_at_first
             others &= ~(1 << dim)
     sums = 0 if layer.depthwise == 1 else max(0, whole - at_first)
+    # Where every advance is to other outputs, none stays.
     return words + (whole if others == 0 else max(0, whole - at_first)), sums

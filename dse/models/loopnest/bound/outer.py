@@ -12,6 +12,7 @@ REAL, PADDED = range(2)
 def lost_to_padding(size, pitch, overlap, first, end):
     """The most rows of padding among those that neighbouring outer steps share, added up."""
     lost = 0
+    # Outer steps of any tiles begin at some of the outputs 1 to size - 1: counted at all of them, it is most.
     for step in range(1, size):
         above = first - step * pitch
         if above <= 0:
@@ -46,9 +47,11 @@ def set_fills(dims, layer, fills):
                 rows = end - first
                 if steps > 1:
                     lost = lost_to_padding(size, pitch, overlap, first, end)
+            # More steps share more, and need as much more: with the fewest of them, least is new.
             stay = max(0, (steps - 1) * overlap - lost)
             back = rows
             if steps > 1:
+                # The first step ends at span, the last begins at (steps - 1) * span: nearest with the least.
                 back = min(rows, max(0, overlap - (steps - 2) * span * pitch))
             one = fills[kind, dim]
             one.everything, one.advance, one.back = rows + stay, stay, back

@@ -62,6 +62,7 @@ def part_arrays(depthwise: bool) -> Parts:
     """Arrays for a problem; nothing is remembered yet."""
     kinds = np.empty((FLOWS, 4), np.int64)
     for flow in range(FLOWS):
+        # Inputs do not depend on K, weights on Y and X, nor outputs on channels that are summed.
         shared = A_STEP if flow % 2 == 0 else A_PE
         kinds[flow] = OUT if flow >= L2_UP else OWN
         if flow <= PE_IN:
@@ -166,6 +167,7 @@ def find_parts(box, choice, starts, known, parts):
         one = box[dim]
         across = clusters if dim == choice[1] else 1
         places = choice[0] if dim == choice[2] else 1
+        # A box has most of its dims from the one it was divided from: their parts are there.
         mixed = one.low
         for value in (one.high, one.least, one.most, across, places):
             mixed = mixed * 31 + value

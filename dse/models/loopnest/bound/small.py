@@ -38,10 +38,10 @@ def bound_further(box, choice, starts, to_beat, known, scratch):
         steps = 1
         for dim in range(4):
             steps *= dims[dim].outer_steps
+        # The latency of each outer step is in what follows.
         cycles = of_all.link_cycles - (steps - 1) * problem.machine.latency
         if link_decided(box, choice, problem):
             steady, last = steady_cycles(box, choice, known, scratch)
-            of_all.steady_cycles = steady
             cycles += steady - last + max(of_all.at_last, of_all.ends + last)
         else:
             cycles += of_all.ends + int(np.ceil(between_steps(box, choice, problem, scratch)))
@@ -67,10 +67,12 @@ def bound_small(box, choice, starts, known, scratch):
     for dim in range(4):
         outer_moves |= int(dims[dim].outer_steps > 1) << dim
         inner_moves |= int(dims[dim].can_move > 0) << dim
+        # What the first PE does in all steps is a product over dims, too.
         work *= parts.remembered[dim, parts.places[dim]].walked
         if dim != C or layer.depthwise == 1:
             outputs *= layer.sizes[dim]
     outer, inner = known.orders[0, outer_moves], known.orders[1, inner_moves]
+    # The outer order that adds least need not be the same for all tensors: each has its own.
     for flow in range(FLOWS):
         parts.added[flow] = np.inf
         for number in range(outer[0]):

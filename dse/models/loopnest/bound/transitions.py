@@ -48,6 +48,7 @@ def set_side(tiles, size, across, places, side):
     of_last = at_work(max(1, min(low, last)), least, places)
     of_last_most = at_work(min(high, last_most), least, places)
     of_one, of_one_most = at_work(low, least, places), at_work(high, least, places)
+    # The most is of outer tiles alone: see `add_advances`.
     side.done_last, side.done_last_most = of_last, of_last_most
     side.done_on = (fewest - 1) * of_one
     # All outer steps but the last are whole: each cluster goes through its share of what they cover.
@@ -94,6 +95,7 @@ def held_words(outer, loop, first_dim, sides, layer):
         else:
             window = side.first * pitch + overlap
             words *= window
+            # All but what first and last step share: `overlap - (steps - 2) * first * pitch`, if any.
             if side.fewest > 1:
                 new = min(window, (side.fewest - 1.0) * side.first * pitch)
                 again = max(again, new / window)
@@ -121,6 +123,7 @@ def output_words(outer, loop, sides, layer):
         elif dim == loop:
             up, down, moves = up * side.onward, down * side.onward, True
         else:
+            # Those of its last step leave, those of its first begin.
             up, down = up * side.last, down * side.first
             moves = moves or side.fewest > 1
     return up + down if moves else 0.0
@@ -146,6 +149,8 @@ def add_advances(outer, loop, sides, problem, found):
             fewest, steps = fewest * (side.fewest - 1.0), steps * (side.most_steps - 1.0)
         else:
             least, most = least * side.done_last, most * side.done_last_most
+    # `most` is with the best inner tiles, as `done` is. With others more is computed, and `max(c, link)`
+    # rises with c: the sum of both terms bounds those too.
     found[0] = max(0.0, link - most - steps * machine.latency)
     found[1] = max(link, least + fewest * machine.latency)
 
@@ -163,6 +168,7 @@ def between_steps(box, choice, problem, scratch):
         moving |= int(sides[dim].most_steps > 1) << dim
     for outer in range(16):
         sums[outer, 0] = sums[outer, 1] = np.inf if outer > 0 else 0.0
+    # What a loop adds depends on the set outside of it, not on that set's order: a shortest path over sets.
     for outer in range(16):
         if outer & moving != outer:
             continue

@@ -80,6 +80,7 @@ class CellSums:
         first = np.minimum(within, cuts)
         working, wholes = (np.minimum(self._across, each) for each in (self._pieces, self._wholes))
         busy, busy_last = self._busiest(self._low), self._busiest(longest)
+        # In all an even share at least, of which each outer step's last inner one has at most a largest tile.
         before = -(-total // within) - self._most_inner * (self._most_more + 1)
         at_end, at_last_end = (
             self._at_end(self._low, self._high), self._at_end(longest, self._most_longest)
@@ -103,6 +104,7 @@ class CellSums:
     def held(self) -> Sums:
         """Sums of pieces that are disjoint, where a PE keeps the last one that it worked on: by column."""
         back = self._most_back()
+        # PEs keep what they began with through two outer steps at most.
         far = np.where(self._more > 1, 0, back)
         first, begin = self._first(), self._begin()
         apart = self._low > self._most_round
@@ -162,6 +164,7 @@ class CellSums:
 
     def _at_end(self, length: IntArray, most: IntArray) -> IntArray:
         """The same in the last inner step of pieces of lengths from this to the `most`."""
+        # In a single round the first PE has a tile, or all there is; a last round has an index at least.
         found: IntArray = np.where(most <= self._round, np.minimum(self._inner, length), 1)
         return found
 

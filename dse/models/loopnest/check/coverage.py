@@ -49,6 +49,7 @@ def cover_shapes(problem: Problem, target: tuple[float, float]) -> Coverage:
 def _not_ruled_out(problem: Problem, outer: Outer, target: tuple[float, float]) -> BoolArray:
     """Whether some outer order of a shape could have less than the target."""
     found = _below(figures(problem, *outer.least_of_any_order), target)
+    # Orders are gone through only where words and work alone do not rule a shape out.
     rows = np.flatnonzero(found)
     part = outer.rows(rows)
     found[rows] = False

@@ -211,6 +211,7 @@ class LeastCost:
         ends, ends_link, steps = self._ends(dims)
         work, tail = np.ceil(taps * _product(dims, "serial")), np.ceil(taps * _product(dims, "last_serial"))
         on_chip = np.maximum(ends + work, np.ceil(noc / machine.noc_bandwidth))
+        # Each outer step but the last has its latency, and so have fill and drain.
         on_chip += ends_link + (steps + 1) * machine.noc_latency
         over_link = ends + 2 * machine.noc_latency + np.ceil(link / machine.offchip_bandwidth) + tail
         return np.maximum(on_chip, over_link)
@@ -264,8 +265,9 @@ def _product(dims: Sequence[Columns], name: str) -> FloatArray:
 def _stacked(name: str, sums: Sums) -> Sums:
     """What is new in steps of any kind; in those and as the outer loop advances; and all that is new once.
 
-    It costs less to move what stays more, so of a set of tiles the least of each of these sums bounds words,
-    where the least of each part would not even move every word once.
+    Words rise with each of A, D, DE, DEZ and M where the others stay: a word of E is moved no more often than
+    one of D, and one of Z than one of E. So of a set of tiles the least of each bounds words, where the least
+    of each part would not even move every word once. That takes DEZ + M <= A, which the least have as well.
     """
     new = sums["D"] + sums["E"]
     found = {"A": sums["A"], "D": sums["D"], "DE": new, "DEZ": new + sums["Z"]}
@@ -281,9 +283,10 @@ def _waiting(name: str, sums: Sums, counts: Sums, cuts: Cuts) -> Sums:
         first = first * cuts.pitch + counts["first_pieces"] * cuts.overlap
         begin = begin * cuts.pitch + counts["begin_pieces"] * cuts.overlap
         onward = first - begin
+    # As inner loops advance: all that is needed less what stays (D + B), without what first steps need.
     ahead = sums["D"] + sums["B"] - first
     if name == "output":
-        # Those that leave are of the last steps, those that are begun of the first ones.
+        # Those that leave are of the last steps, those that are begun of the first ones: counted as fewer.
         first, begin = counts["left"], counts["end"]
         onward = np.minimum(onward, first - begin)
     stays = sums["B"] - sums["E"] - sums["Z"]

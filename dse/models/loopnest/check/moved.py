@@ -44,6 +44,7 @@ class Moved:
         back: list[Factor] = [None] * 4
         outside: list[Factor] = [None] * 4
         far: list[Factor] = [None] * 4
+        # In terms of `_stacked`: D, E and Z are differences of its sums, and B is E + Z + M.
         for place, dim in enumerate(self._dims):
             if place not in self._relevant[tensor]:
                 every[place], back[place], far[place] = (dim.get(name) for name in others)

@@ -67,6 +67,7 @@ class Level:
 def least_path(edges: Edges, terms: Mapping[tuple[int, int], FloatArray | float], count: int) -> FloatArray:
     """The least sum of terms along edges from no loop to all of them: (count,)."""
     best: dict[int, FloatArray] = {0: np.zeros(count)}
+    # Edges from sets with fewer loops come first: a set's best is known before it is gone on from.
     for edge in edges:
         loops, loop = edge
         whole, known = best[loops] + terms.get(edge, 0.0), best.get(loops + (1 << loop))

@@ -105,6 +105,7 @@ class Outer:
         found = []
         for parallel in allowed_parallels(self.problem, "inner"):
             smallest: Any = fixed.get(f"inner.tile.{parallel}", 1)
+            # An even share, in whole tiles of the smallest size: 1, or what is fixed.
             steps = -(-self.tiles[parallel] // (smallest * self.clusters)) * smallest
             for dim in MAPPED_DIMS:
                 steps = steps * self.tiles[dim] if dim != parallel else steps
@@ -172,6 +173,7 @@ class Outer:
         self, outside: tuple[str, ...], dim: str, inside: tuple[str, ...]
     ) -> Iterator[_Transition]:
         """The kinds of transitions as `dim` advances, for every state of the parallel dim around it."""
+        # Tiles are factors: only the dim that is spread over clusters can have a shorter last step.
         steps, uneven = self.steps, {dim: self.lasts[dim] != self.spans[dim] for dim in MAPPED_DIMS}
         for at_last in (False, True) if self.parallel in outside else (False,):
             for to_last in (False, True) if self.parallel == dim else (False,):

@@ -42,6 +42,7 @@ class Cuts:
         steps = -(-size // span)
         last = size - (steps - 1) * span
         longest = np.minimum(outer, last)
+        # Where the last inner step of the last outer one begins; shorter clusters may have ended before.
         begin = (-(-longest // round_) - 1) * round_
 
         def each(whole: Callable[[IntArray], IntArray], of: IntArray | int) -> IntArray:
@@ -95,6 +96,7 @@ class Cuts:
 
         def again(length: IntArray) -> IntArray:
             """Indices of the PEs that have a single piece of so long a one."""
+            # PEs that go on to a second piece: they no longer have the first.
             several = np.clip(-(-(length - round_) // inner), 0, within)
             return np.where(length <= round_, length, np.maximum(round_ - several * inner, 0))
 

@@ -51,6 +51,7 @@ class Flow:
         ]
         starts = [self.parts[place] for place in inside if place in self.parts]
         pairs += [(part.start, part.more_at_start) for part in starts]
+        # Where the tensor depends on the loop, what is new there comes; else what loops inside do not keep.
         if loop in self.parts:
             found: FloatArray | float = self.parts[loop].new
             factors += [every for every, _ in pairs]
@@ -66,6 +67,7 @@ def _more(pairs: Sequence[tuple[Factor, Factor]]) -> FloatArray | float:
     """How much larger the product of needs is than that of what stays, of pairs of a need and the rest."""
     found: FloatArray | float = 0.0
     whole: FloatArray | float = 1.0
+    # Product by product: needs (every) less what stays (every - more); both terms rise with every and more.
     for every, more in pairs:
         assert every is not None
         found = found * every if more is None else found * (every - more) + more * whole
@@ -131,6 +133,7 @@ def _others(
             else (dim["inner_steps"], dim["inner_on"], dim["steps"])
         )
         if tensor == OUTPUT:
+            # Sums leave after each step of a dim, and come back before each but the first.
             start = None if start is None else 2 * start - 1
             steps, on = 2 * steps - 1, 2 * on
         found[place] = (steps, on, start)
