@@ -61,7 +61,8 @@ def list_near(
     if search.loss < best.loss:
         raise RuntimeError(f"a mapping of loss {search.loss!r} is below the proven optimum {best.loss!r}")
     rows = search.listed[1]
-    bound = search.to_beat if search.finished else min(search.bound, search.to_beat)
+    # Of boxes that nobody has come to less may be known than that the best mapping is one.
+    bound = search.to_beat if search.finished else max(min(search.bound, search.to_beat), best.loss)
     listed = _priced(problem, kind, best, np.array(rows))
     return Listed(wanted, listed, search.finished, bound, clock.seconds)
 

@@ -56,7 +56,7 @@ def _prove(
 def list_best(problem: MachineProblem, best: Incumbent, wanted: Wanted, clock: Clock) -> Listed:
     """The mappings that are `wanted` near the proven optimum `best`, which comes first."""
     refuse_list(problem)
-    boxes, space = LevelBoxes(problem, every=True), problem.space
+    boxes, space = LevelBoxes(problem, every=True, clock=clock), problem.space
     if not boxes.is_small:
         warm()
     kind = Rows(

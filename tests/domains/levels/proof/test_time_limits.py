@@ -9,6 +9,7 @@ import pytest
 
 from dse.core.clock import Clock
 from dse.core.layer import Layer
+from dse.core.listed import Wanted
 from dse.domains.levels.machine import TENSORS, Bandwidth, Energy, Level, Machine
 from dse.domains.levels.problem import MachineProblem
 from dse.domains.levels.uneven import with_nests
@@ -16,7 +17,7 @@ from dse.models.timeloop.proof import branches, nodes, search
 from dse.models.timeloop.proof.branch import Branch
 from dse.models.timeloop.proof.floors import least_loss
 from dse.models.timeloop.proof.recent import Recent
-from dse.proof import proving
+from dse.proof import near, proving
 from tests.domains.levels.proof.test_certify_machines import LAYERS, random_machine
 from tests.domains.levels.test_uneven import open_levels
 
@@ -40,28 +41,51 @@ def deep(levels: int) -> Machine:
     return Machine("deep", (dram, *inner), 1.0)
 
 
-def test_a_proof_whose_time_is_over_looks_at_few_of_thousands_of_arrangements(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    relaxed, bound = [], Branch.relaxed
+@pytest.fixture
+def relaxed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The arrangements that are bounded, one after another, in two threads."""
+    numbers, bound = [], Branch.relaxed
 
     def counted(branch: Branch, *given: object) -> object:
-        relaxed.append(branch.number)
+        numbers.append(branch.number)
         return bound(branch, *given)  # type: ignore[arg-type]
 
+    monkeypatch.setattr(Branch, "relaxed", counted)
+    for threaded in (proving, near):
+        monkeypatch.setattr(threaded, "cpu_count", lambda: 2)
+    return numbers
+
+
+def test_a_proof_whose_time_is_over_looks_at_few_of_thousands_of_arrangements(
+    relaxed: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
     problem = MachineProblem(Layer.gemm(16, 16, 16), with_nests(deep(3), "uneven"), "edp", "timeloop")
     assert len(branches.branches_of(problem)) == 600
     search.warm()
     monkeypatch.setattr(search, "warm", lambda: None)
     monkeypatch.setattr(search, "good_mapping", lambda *given: None)
-    monkeypatch.setattr(proving, "cpu_count", lambda: 2)
-    monkeypatch.setattr(Branch, "relaxed", counted)
+    relaxed.clear()
     found = search.solve(problem, Clock(0.0))
     assert found.status == "bounded"
     assert found.lower_bound == pytest.approx(least_loss(problem), rel=1e-6)
     # Each thread divides a group of eight arrangements, and bounds the first of them.
     assert len(relaxed) == 2
     assert found.counts.open == 600 / 8 - 2 + 2 * 8
+
+
+def test_a_list_whose_time_is_over_looks_at_few_arrangements_and_knows_the_optimum(
+    relaxed: list[int],
+) -> None:
+    problem = MachineProblem(Layer.gemm(4, 4, 4), with_nests(deep(2), "uneven"), "edp", "timeloop")
+    assert len(branches.branches_of(problem, every=True)) == 36
+    found = search.solve(problem)
+    assert found.best
+    relaxed.clear()
+    listed = search.list_best(problem, found.best, Wanted(0.5), Clock(0.0))
+    # Two threads look at two boxes each, and at one of them again to divide it.
+    assert len(relaxed) < 36 / 4
+    assert not listed.complete
+    assert listed.bound == found.best.loss == listed[0].loss
 
 
 def test_a_proof_that_stops_again_and_again_ends_with_what_one_without_a_limit_proves(
