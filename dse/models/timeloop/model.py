@@ -86,8 +86,11 @@ class Timeloop(LevelsCostModel):
         """See CostModel: what the machine's file took from a table."""
         return hardware.of_widths(layer.bits).sources
 
-    def roofline(self, layer: Layer, hardware: Machine) -> Roofline:
-        """See CostModel. The outermost level reads inputs and weights, and is written outputs."""
+    def roofline(self, layer: Layer, hardware: Machine) -> Roofline | None:
+        """See CostModel. The outermost level reads inputs and weights, and is written outputs. None where
+        tensors are held."""
+        if any(level.holds for level in hardware.levels):
+            return None
         hardware = hardware.of_widths(layer.bits)
         link, words = hardware.levels[0], compulsory_words(layer).wide(hardware.bits)
         read, written = words.weights + words.inputs, words.outputs

@@ -74,6 +74,13 @@ def test_a_held_tensor_is_moved_by_nobody_and_takes_no_room() -> None:
     assert list(words.values()) == [192, 128, 64, 0]
 
 
+def test_a_machine_that_holds_tensors_has_no_roofline() -> None:
+    layer = Layer.gemm(8, 8, 8)
+    for holds, known in (((), True), (("I", "O"), False)):
+        problem = MachineProblem(layer, two_levels(192, *holds), "energy", "timeloop")
+        assert (problem.model.roofline(layer, problem.accelerator) is not None) == known
+
+
 def test_sums_of_an_earlier_run_come_back_once_more() -> None:
     layer, found = Layer.gemm(8, 8, 8), {}
     for first_fill in ("elided", RETURNED):

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 
 from dse.core.objective import objective_named
+from dse.core.roofline import compulsory_words
 from dse.domains.levels.machine import Level
 from dse.domains.levels.problem import MachineProblem
-from dse.domains.levels.workload import Tensor, Workload
+from dse.domains.levels.workload import Tensor
 from dse.models.timeloop.proof.terms import PJ, pj_a_word
 
 
@@ -15,10 +16,10 @@ def least_cycles(problem: MachineProblem) -> float:
     """Cycles that all MACs at work take, or the outermost level to move each word once that is of use."""
     machine, workload = problem.accelerator, problem.space.workload
     found = workload.macs / math.prod(level.fan_out for level in machine.levels)
-    bandwidth = machine.levels[0].bandwidth
-    moving = [one for one in workload.tensors if one.name not in _held(problem)]
-    read = sum(_used(workload, one) * one.bits for one in moving if not one.output)
-    written = sum(_used(workload, one) * one.bits for one in moving if one.output)
+    bandwidth, moving = machine.levels[0].bandwidth, _moving(problem)
+    read, written = (
+        sum(used * one.bits for one, used in moving if one.output == output) for output in (False, True)
+    )
     moved = ((bandwidth.read, read), (bandwidth.write, written), (bandwidth.shared, read + written))
     return max(found, *(words / rate for rate, words in moved if rate is not None), 0.0)
 
@@ -31,10 +32,7 @@ def least_pj(problem: MachineProblem) -> float:
     found = workload.macs * machine.mac_pj
     steps = workload.macs / math.prod(level.fan_out for level in machine.levels)
     found += steps * sum(level.leak_pj for level in machine.levels)
-    for tensor in workload.tensors:
-        if tensor.name not in _held(problem):
-            found += _least_of_tensor(problem, tensor)
-    return found
+    return found + sum(_least_of_tensor(problem, tensor, used) for tensor, used in _moving(problem))
 
 
 def least_loss(problem: MachineProblem) -> float:
@@ -44,14 +42,16 @@ def least_loss(problem: MachineProblem) -> float:
     return objective_named(problem.objective).uncapped.total(figures)
 
 
-def _held(problem: MachineProblem) -> set[str]:
-    return {name for level in problem.accelerator.levels for name in level.holds}
+def _moving(problem: MachineProblem) -> list[tuple[Tensor, int]]:
+    """The tensors that no level holds, with the words of each that are of use."""
+    held = {name for level in problem.accelerator.levels for name in level.holds}
+    words = dict(zip("WIO", compulsory_words(problem.layer), strict=True))
+    return [(one, words[one.name]) for one in problem.space.workload.tensors if one.name not in held]
 
 
-def _least_of_tensor(problem: MachineProblem, tensor: Tensor) -> float:
+def _least_of_tensor(problem: MachineProblem, tensor: Tensor, used: int) -> float:
     """An output is updated; of its words some need no reading. Others are read, and filled on the chip."""
-    machine = problem.accelerator.even or problem.accelerator
-    levels, used = machine.levels, _used(problem.space.workload, tensor)
+    levels = (problem.accelerator.even or problem.accelerator).levels
     surely = [place for place, level in enumerate(levels) if tensor.name in level.keeps]
     if not surely:
         return 0.0
@@ -83,10 +83,3 @@ def _out(level: Level, tensor: Tensor) -> float:
 
 def _pj(level: Level, tensor: Tensor, kind: str) -> float:
     return pj_a_word(level, tensor.bits)[kind]
-
-
-def _used(workload: Workload, tensor: Tensor) -> int:
-    """Words of a tensor that MACs use, or fewer: along each axis one for each step of its longest dim."""
-    return math.prod(
-        max((workload.sizes[dim] for dim, factor in axis if factor), default=1) for axis in tensor.axes
-    )
