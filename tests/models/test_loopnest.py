@@ -58,6 +58,13 @@ def test_a_dilated_layer_is_counted_as_the_executed_nest_does_it() -> None:
         assert against_the_reference(case) == {}, case
 
 
+def test_a_link_wider_than_what_a_dilated_layer_has_taps_is_as_fast_as_its_words_allow() -> None:
+    layer = Layer("CONV", 1, 1, 9, 9, 3, 3, dilation=4)
+    ones = level(layer, "K", ("K", "C", "Y", "X"), {"K": 1, "C": 1, "Y": 1, "X": 1})
+    case = Case(layer, Accelerator(1, 400, 400, 100, 100), twice(ones))
+    assert against_the_reference(case) == {}
+
+
 def test_the_kernel_counts_what_the_reference_counts() -> None:
     rng = np.random.default_rng(2)
     for number in range(COUNTED):

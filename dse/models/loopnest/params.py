@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from dse.core.layer import Layer
@@ -70,13 +72,13 @@ def on_machines(
     The machines count what the one does that the record is of, and so do the constants (`in_units`).
     """
     pes, l1_size, l2_size, noc_bandwidth, offchip_bandwidth, latency, lanes, _ = machines.T
-    outputs = layer.output[0] * layer.output[1]
+    outputs, taps = layer.output[0] * layer.output[1], layer.R * layer.S
+    # An output needs its whole window, of which a dilated filter reads some rows and columns only.
+    window = math.prod(axis.window for axis in layer.reads)
     # More words than any one transition moves: a wider NoC or DRAM link is no faster.
-    most = layer.K * (layer.C * layer.R * layer.S + 2 * outputs) + layer.C * (
-        outputs * layer.R * layer.S + 2 * outputs
-    )
+    most = layer.K * (layer.C * taps + 2 * outputs) + layer.C * (outputs * window + 2 * outputs)
     inputs, weights, sums = problems["layer"]["of"][0].tolist()
-    widest = max(inputs, sums, -(-weights // (layer.R * layer.S)))
+    widest = max(inputs, sums, -(-weights // taps))
     most *= widest
     words = min(most, LARGEST)
     problems, energies = np.repeat(problems, len(machines)), np.repeat(energies, len(machines))
@@ -85,7 +87,7 @@ def on_machines(
     machine["pes"], machine["noc"], machine["offchip"] = pes, noc, offchip
     machine["latency"], machine["lanes"] = latency, lanes
     fastest = np.maximum(np.maximum(noc, offchip), latency + 8)
-    too_large = fastest > LARGEST // (8 * layer.macs * widest + most)
+    too_large = fastest > LARGEST // (8 * (layer.macs // taps) * window * widest + most)
     problems["reason"] = np.where(too_large, Reason.OUT_OF_RANGE, Reason.FEASIBLE)
     energies["ghz"] = figure_column(machines, "clock_ghz")
     energies["area_mm2"] = constants.area_of(pes, lanes, l1_size, l2_size)
