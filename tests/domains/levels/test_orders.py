@@ -78,7 +78,7 @@ def in_order(
 
 def test_no_order_brings_less_than_all_orders_of_the_space() -> None:
     rng, gained, seen = np.random.default_rng(2), 0, 0
-    for number in range(240):
+    for number in range(100):
         loops = (None, ("P", "C"), ("R", "P", "K"), ("R", "S", "Q"))[number % 4]
         problem = MachineProblem(LAYERS[number % len(LAYERS)], three_levels(loops), "edp", "timeloop")
         nest = random_loops(problem, rng)
@@ -95,8 +95,8 @@ def test_no_order_brings_less_than_all_orders_of_the_space() -> None:
             assert any(all(map(int.__le__, here, found)) for here in ours), (number, nest, every)
             gained += not any(all(map(int.__le__, here, found)) for here in plain)
         seen += 1
-    assert seen > 100
-    assert gained > 10
+    assert seen > 40
+    assert gained > 4
 
 
 WINDOWS = (

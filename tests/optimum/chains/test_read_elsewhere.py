@@ -22,11 +22,12 @@ from dse.optimum.chains.solve import certify_chains
 from dse.optimum.executor import RefusedError
 from tests.optimum.chains.small_chains import prove
 
-PIXELS = 32 * 32
+pytestmark = pytest.mark.usefixtures("quick")
+
+PIXELS = 8 * 8
 ALL = ("W", "I", "O")
-X, A, B, OUT = 16 * PIXELS, 32 * PIXELS, 32 * PIXELS, 16 * PIXELS
-WA, WB, WC = 16 * 32, 32 * 32 * 9, 64 * 16
-PADDED = 34 * 34 * 32
+X, A, B, OUT = 4 * PIXELS, 8 * PIXELS, 8 * PIXELS, 4 * PIXELS
+WA, WB, WC = 4 * 8, 8 * 8 * 9, 16 * 4
 
 
 def machine(room: int) -> Machine:
@@ -40,8 +41,8 @@ def conv(name: str, k: int, c: int, side: int, *, filters: int = 1) -> Layer:
     return Layer("CONV", k, c, side, side, filters, filters, padding=(pad, pad), name=name)
 
 
-DENSE = (conv("a", 32, 16, 32), conv("b", 32, 32, 32, filters=3), conv("c", 16, 64, 32))
-PLAIN = (*DENSE[:2], conv("c", 16, 32, 32))
+DENSE = (conv("a", 8, 4, 8), conv("b", 8, 8, 8, filters=3), conv("c", 4, 16, 8))
+PLAIN = (*DENSE[:2], conv("c", 4, 8, 8))
 
 
 def proven(
@@ -77,7 +78,7 @@ def test_a_tensor_that_a_concatenation_reads_too_is_written_off_the_chip() -> No
 
 
 def test_a_tensor_that_is_an_output_of_the_model_is_written_off_the_chip() -> None:
-    edges, kept = [Edge("a", "b"), Edge("b", "c")], X + WA + WB + 32 * 16 + OUT
+    edges, kept = [Edge("a", "b"), Edge("b", "c")], X + WA + WB + 8 * 4 + OUT
     assert words(proven(PLAIN, edges)) == kept
     assert words(proven(PLAIN, edges, (("a", "an output of the model"),))) == kept + A
 
@@ -92,15 +93,15 @@ def test_no_tile_of_a_tensor_stays_that_is_read_elsewhere_too() -> None:
 
 @pytest.mark.parametrize("whole", ["Y", "B", EVERYTHING, "KY"])
 def test_no_line_buffer_goes_through_an_operator_that_needs_other_rows(whole: str) -> None:
-    layers = [conv("a", 32, 16, 32), conv("b", 32, 32, 32, filters=3)]
-    kept = proven(layers, [Edge("a", "b", INPUT, ROWS)], room=20_000, lines=True)
-    off = proven(layers, [Edge("a", "b", INPUT, whole)], room=20_000, lines=True)
+    layers = DENSE[:2]
+    kept = proven(layers, [Edge("a", "b", INPUT, ROWS)], room=450, lines=True)
+    off = proven(layers, [Edge("a", "b", INPUT, whole)], room=450, lines=True)
     assert kept.best is not None
     assert kept.best.shared
     assert off.best is not None
     assert not off.best.shared
     assert not off.best.staying
-    assert words(kept) < words(off) == words(proven(layers, [], room=20_000))
+    assert words(kept) < words(off) == words(proven(layers, [], room=450))
 
 
 @pytest.mark.parametrize("whole", ["Y", "X", EVERYTHING])

@@ -20,7 +20,7 @@ def test_the_best_machine_is_that_of_going_through_all_machines_and_mappings(tmp
 @pytest.mark.parametrize("objectives", [BOTH, f"{BOTH}, area"])
 def test_the_exact_front_is_that_of_the_fronts_of_all_machines(objectives: str, tmp_path: Path) -> None:
     space = chips(num_pes=[4, 8], l1_size=[8, 64], l2_size=[256, 1024])
-    assert_the_exact_front(space, objectives, tmp_path)
+    assert_the_exact_front(LAYERS, space, objectives, tmp_path)
 
 
 @pytest.mark.parametrize("proofs_in_time", [1, 4, 11])

@@ -103,7 +103,9 @@ def settled_by_fronts(proofs: Path) -> Any:
 
 def test_what_fronts_settle_is_the_best_of_the_layers_fronts(proofs: Path) -> None:
     found = settled_by_fronts(proofs)
-    every = np.concatenate([front_of_machine(found.space, point) for point in every_point(found.space)])
+    every = np.concatenate(
+        [front_of_machine(LAYERS, found.space, point) for point in every_point(found.space)]
+    )
     assert found.status == "optimal"
     assert found.best["value"] == pytest.approx(every[every[:, 0] <= CAP, 1].min(), rel=1e-12)
 

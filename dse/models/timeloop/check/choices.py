@@ -301,15 +301,16 @@ class _Bounds:
 def rows_of(problem: MachineProblem, keep: Keep, factors: Factors, rng: np.random.Generator) -> RowArray:
     """A choice in every order of its loops, or in `MOST_ORDERS` of them, which are drawn: rows."""
     layout, innermost = problem.space.layout, max(place for place, kept in enumerate(keep) if kept)
-    every = [_orders_of(loops) for loops in factors.temporal]
+    every = [_orders_of(tuple(loops)) for loops in (factors.temporal > 1).tolist()]
     # Inside of the innermost storage no order counts.
     every[innermost:] = [orders[:1] for orders in every[innermost:]]
     counts = [len(orders) for orders in every]
-    if math.prod(counts) <= MOST_ORDERS:
-        orders = np.array(list(product(*every)))
+    total = math.prod(counts)
+    if total <= MOST_ORDERS:
+        drawn = np.unravel_index(np.arange(total), counts)
     else:
-        drawn = [rng.integers(count, size=MOST_ORDERS) for count in counts]
-        orders = np.stack([np.array(one)[at] for one, at in zip(every, drawn, strict=True)], axis=1)
+        drawn = tuple(rng.integers(count, size=MOST_ORDERS) for count in counts)
+    orders = np.stack([one[at] for one, at in zip(every, drawn, strict=True)], axis=1)
     rows = np.ones((len(orders), layout.levels, layout.width), dtype=np.int32)
     dims = len(layout.dims)
     rows[:, :, :dims], rows[:, :, dims : 2 * dims] = factors.temporal, factors.spatial
@@ -318,7 +319,9 @@ def rows_of(problem: MachineProblem, keep: Keep, factors: Factors, rng: np.rando
     return rows.reshape(len(rows), layout.columns)
 
 
-def _orders_of(loops: IntArray) -> list[tuple[int, ...]]:
-    running = np.flatnonzero(loops > 1).tolist()
-    idle = np.flatnonzero(loops == 1).tolist()
-    return [(*idle, *order) for order in permutations(running)]
+@lru_cache(1024)
+def _orders_of(loops: tuple[bool, ...]) -> IntArray:
+    """A level's orders (orders, dims): dims that are no `loops` stand first, the others in every order."""
+    running = [dim for dim, runs in enumerate(loops) if runs]
+    idle = [dim for dim, runs in enumerate(loops) if not runs]
+    return np.array([(*idle, *order) for order in permutations(running)])

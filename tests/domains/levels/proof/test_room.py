@@ -111,7 +111,7 @@ def test_latency_on_four_levels_is_bound_by_the_words_that_have_to_move() -> Non
 
 
 def test_a_proof_of_latency_that_was_stopped_has_a_bound_and_goes_on() -> None:
-    problem = MachineProblem(Layer.gemm(16, 48, 40), four_levels(), "latency", "timeloop")
+    problem = MachineProblem(Layer.gemm(16, 24, 20), four_levels(), "latency", "timeloop")
     whole, found = solve(problem), solve(problem, Clock(1e-9))
     assert found.status == "bounded"
     for _ in range(3):
