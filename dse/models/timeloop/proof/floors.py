@@ -6,8 +6,9 @@ import math
 
 from dse.core.objective import objective_named
 from dse.core.roofline import compulsory_words
-from dse.domains.levels.machine import Level
+from dse.domains.levels.machine import EVEN, Level
 from dse.domains.levels.problem import MachineProblem
+from dse.domains.levels.uneven import with_nests
 from dse.domains.levels.workload import Tensor
 from dse.models.timeloop.proof.terms import PJ, pj_a_word
 
@@ -51,7 +52,8 @@ def _moving(problem: MachineProblem) -> list[tuple[Tensor, int]]:
 
 def _least_of_tensor(problem: MachineProblem, tensor: Tensor, used: int) -> float:
     """An output is updated; of its words some need no reading. Others are read, and filled on the chip."""
-    levels = (problem.accelerator.even or problem.accelerator).levels
+    # Not of `accelerator.even`, whose blocks are in words also where tensors and levels are in bits.
+    levels = with_nests(problem.accelerator, EVEN).levels
     surely = [place for place, level in enumerate(levels) if tensor.name in level.keeps]
     if not surely:
         return 0.0
