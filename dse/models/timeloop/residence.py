@@ -107,8 +107,8 @@ class LevelsTiles:
         tensors = {tensor.name: tensor for tensor in problem.space.workload.tensors}
         wide = tuple(tensors[name].bits for name in ("I", "W", "O"))
         kept = frozenset(machine.must_keep(place, TENSORS))
-        pj = outer.energy.read_pj / outer.block + home.energy.write_pj / home.block
-        joules = _rates([pj * 1e-12] * 3, outer.energy.update_pj / outer.block * 1e-12, wide, kept)
+        pj = outer.energy.read_pj / _wide(outer) + home.energy.write_pj / _wide(home)
+        joules = _rates([pj * 1e-12] * 3, outer.energy.update_pj / _wide(outer) * 1e-12, wide, kept)
         rates = outer.bandwidth
         ports = ((rates.read, 1, 0), (rates.write, 0, 1), (rates.shared, 1, 1))
         second = machine.cycle_seconds
@@ -123,11 +123,11 @@ class LevelsTiles:
         """See SharedTiles: a read at the home, a read and a fill at every instance of a level inside."""
         machine: Machine = problem.accelerator
         place, bits = _home(machine) or 0, machine.bits
-        pj = machine.levels[place].energy.read_pj / machine.levels[place].block
+        pj = machine.levels[place].energy.read_pj / _wide(machine.levels[place])
         for inner in range(place + 1, len(machine.levels)):
             level = machine.levels[inner]
             if OUTPUT in machine.may_keep(inner, TENSORS):
-                each = (level.energy.read_pj + level.energy.write_pj) / level.block
+                each = (level.energy.read_pj + level.energy.write_pj) / _wide(level)
                 pj += each * machine.instances[inner]
         return pj * 1e-12 * (bits[OUTPUT] if bits else 1)
 
@@ -141,8 +141,9 @@ class LevelsTiles:
         outer = machine.levels[0]
         drained = tensor == OUTPUT
         pj = -(-words // outer.block) * (outer.energy.update_pj if drained else outer.energy.read_pj)
+        pj /= outer.cluster
         if not drained:
-            pj += -(-words // home.block) * home.energy.write_pj
+            pj += -(-words // home.block) * home.energy.write_pj / home.cluster
         found = [0.0]
         for level in machine.levels:
             read = words if level is outer and not drained else 0
@@ -160,6 +161,11 @@ def _home(machine: Machine) -> int | None:
         if {"I", "O"} <= may:
             return place
     return None
+
+
+def _wide(level: Level) -> int:
+    """What a row of a level moves in one access: an instance that is alone has a share of it (rule 6)."""
+    return level.block * level.cluster
 
 
 def _rates(comes: list[float], goes: float, wide: tuple[int, ...], kept: frozenset[str]) -> Rates:

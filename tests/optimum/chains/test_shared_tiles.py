@@ -287,3 +287,24 @@ def test_words_of_widths_move_their_bits() -> None:
     assert found.best.shared
     assert found.status == "optimal"
     assert [check for check in check_chain(found, RESIDENCE) if not check.passed] == []
+
+
+def test_accesses_cost_as_much_in_an_instance_that_shares_a_row_as_where_the_share_is_its_own() -> None:
+    chain = Chain((Layer.gemm(8, 4, 2, name="a"), Layer.gemm(8, 2, 4, name="b")), (Edge("a", "b"),))
+
+    def least(by: int, cluster: int) -> float:
+        dram, buffer = (
+            replace(level, energy=Energy.of_any(pj / by), cluster=cluster)
+            for level, pj in zip(two_levels(20).levels, (100.0, 4.0), strict=True)
+        )
+        hardware = Machine("two", (dram, buffer), 1.0)
+
+        def make(layer: Layer) -> AnyProblem:
+            return make_problem(layer, hardware, "energy", "timeloop")
+
+        found = certify_chains([chain], make, RESIDENCE, prove, most=2)
+        assert found.best
+        assert found.lower_bound == found.best.loss
+        return found.best.loss
+
+    assert least(4, 1) == pytest.approx(least(1, 4), rel=1e-12)
