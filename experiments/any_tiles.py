@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from dse.bench.certify import ACCELERATORS, NETWORKS, OBJECTIVES, drawn
+from dse.bench.certify import ACCELERATORS, NETWORKS, OBJECTIVES, drawn_problems
 from dse.core.certificate import BOUNDED
 from dse.core.domains import make_problem
 from dse.core.problem import AnyProblem
@@ -43,7 +43,7 @@ def problems() -> Iterator[Named]:
         for machine in ACCELERATORS
         for objective in OBJECTIVES
     )
-    for network, machine, _, layer, problem in drawn(sets, np.random.default_rng(SEED)):
+    for network, machine, _, layer, problem in drawn_problems(sets, np.random.default_rng(SEED)):
         yield f"{network}:{layer}", machine, problem
 
 

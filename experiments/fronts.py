@@ -17,8 +17,8 @@ import numpy as np
 
 import dse
 from dse.core.domains import make_problem
-from dse.optimum.front import BEYOND, certify_front, regret
-from dse.report.plots.files import png
+from dse.optimum.front import BEYOND, certify_front, front_regret
+from dse.report.plots.files import png_bytes
 from dse.report.plots.front import regret_figure
 from dse.support.files import write_whole
 from experiments import RESULTS, keep
@@ -48,7 +48,7 @@ def runs() -> Iterator[tuple[Any, ...]]:
             for name, (searcher, settings) in SEARCHERS.items():
                 for seed in range(SEEDS):
                     found = dse.search(problem, searcher, budget=BUDGET, seed=seed, settings=settings)
-                    lacks = regret(front, problem, found.record, AFTER).tolist()
+                    lacks = front_regret(front, problem, found.record, AFTER).tolist()
                     yield layer, machine, len(front.points), name, seed, *lacks
 
 
@@ -78,7 +78,7 @@ def show(rows: list[tuple[Any, ...]]) -> None:
     )
     bands = {name: np.array([row[:3] for row in of]) for name, of in found.items()}
     figure = regret_figure("Hypervolume missing to the exact front", how, AFTER, bands)
-    write_whole(RESULTS / "fronts.png", png(figure), "figure")
+    write_whole(RESULTS / "fronts.png", png_bytes(figure), "figure")
     what = (
         f"Hypervolume missing to the exact front of latency and energy after so many samples, in %; {how}. "
         f"Of logarithms, up to {BEYOND} times the worst figures of the exact front."

@@ -27,7 +27,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from dse.support.errors import InputError, unknown
+from dse.support.errors import InputError, unknown_name
 from dse.support.validation import positive_number, whole_number
 from searchers.common.play import Game, version_of
 from searchers.common.sb3_play import AgentPlay
@@ -111,7 +111,7 @@ class PPO(AgentPlay):
     def __post_init__(self) -> None:
         for name, known in (("actions", tuple(_TUNED)), ("reward", ("1/x", "-log"))):
             if getattr(self, name) not in known:
-                raise unknown(name, getattr(self, name), known)
+                raise unknown_name(name, getattr(self, name), known)
         for name in ("n_envs", "n_minibatches", "episode_steps"):
             whole_number(getattr(self, name), name, most=MAX_POINTS)
         whole_number(self.n_epochs, "n_epochs", most=MAX_REPEATS)

@@ -114,12 +114,12 @@ def no_terminal_width(monkeypatch: pytest.MonkeyPatch) -> None:
 def one_picture(monkeypatch: pytest.MonkeyPatch) -> None:
     """Reports have the first of their figures alone, of few dots: all take seconds to draw."""
     from dse.report import pictures
-    from dse.report.plots import draw, files
+    from dse.report.plots import draw_figures, files
 
     def first(study: Study, findings: Findings) -> dict[str, Drawing]:
-        return dict([*draw(study, findings).items()][:1])
+        return dict([*draw_figures(study, findings).items()][:1])
 
-    monkeypatch.setattr(pictures, "draw", first)
+    monkeypatch.setattr(pictures, "draw_figures", first)
     monkeypatch.setattr(files, "DPI", 50)
 
 

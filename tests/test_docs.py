@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from typer import Context
 
-from dse.cli.application import build
+from dse.cli.application import build_application
 from dse.core.reasons import Reason
 from dse.domains.clustered.accelerator import PRESETS
 from dse.domains.clustered.problem import Problem
@@ -75,7 +75,7 @@ def shown_commands(page: str) -> list[str]:
 
 @pytest.mark.parametrize("page", ["README.md", *(page for page in PAGES if page.startswith("docs/"))])
 def test_every_command_that_is_shown_takes_its_options(page: str) -> None:
-    known = build().commands
+    known = build_application().commands
     lines = [line.removeprefix("$ ") for line in shown_commands(page)]
     for _, name, *options in (shlex.split(line, comments=True) for line in lines if line.startswith("dse ")):
         # One that it does not know is an error.
@@ -83,7 +83,7 @@ def test_every_command_that_is_shown_takes_its_options(page: str) -> None:
 
 
 def test_every_command_is_described() -> None:
-    known = set(build().commands)
+    known = set(build_application().commands)
     text = "\n".join(path.read_text(encoding="utf-8") for path in ROOT.glob("docs/*.md"))
     assert known - set(re.findall(r"\bdse ([a-z-]+)", text)) == set()
 

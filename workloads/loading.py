@@ -7,7 +7,7 @@ from os import PathLike, fspath
 
 from dse.core.layer import Layer
 from dse.core.names import YAML_FILES, is_network_file, split_name
-from dse.support.errors import InputError, shorten, unknown, within
+from dse.support.errors import InputError, errors_within, shorten, unknown_name
 from dse.support.toml import is_toml
 from workloads.network import CONVENTIONS, Network
 from workloads.tables import NETWORKS
@@ -24,7 +24,7 @@ def load(name: str | PathLike[str], convention: str = "true") -> Network:
     """
     text = fspath(name)
     if convention not in CONVENTIONS:
-        raise unknown("convention", convention, CONVENTIONS)
+        raise unknown_name("convention", convention, CONVENTIONS)
     if text.partition("@")[0] in NETWORKS:
         return _table(text, convention)
     if is_toml(text):
@@ -37,7 +37,7 @@ def load(name: str | PathLike[str], convention: str = "true") -> Network:
         from workloads.models.onnx_file import from_onnx
 
         return from_onnx(text).in_convention(convention)
-    raise unknown("network", text.partition("@")[0], [*NETWORKS, "FILE.toml", "FILE.onnx", "FILE.yaml"])
+    raise unknown_name("network", text.partition("@")[0], [*NETWORKS, "FILE.toml", "FILE.onnx", "FILE.yaml"])
 
 
 def find(spec: str, convention: str = "true") -> tuple[Network, Layer | None]:
@@ -94,6 +94,6 @@ def _no_layer(network: Network, name: str, spec: str) -> InputError:
 
 def _pick(network: Network, key: str, spec: str) -> Layer:
     # A user's network goes by the name in its file; the spec says which file.
-    with within(shorten(spec, 200)):
+    with errors_within(shorten(spec, 200)):
         found: Layer = network.layer(key)
         return found

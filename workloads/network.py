@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from dse.core.edges import Chain, Edge, WholeNetwork, chains_of, has_runs_of_groups, ordered, see_edges
+from dse.core.edges import Chain, Edge, WholeNetwork, chains_of, has_runs_of_groups, ordered_dims, see_edges
 from dse.core.layer import Layer
-from dse.support.errors import InputError, shorten, unknown
+from dse.support.errors import InputError, shorten, unknown_name
 from dse.support.validation import INT64_MAX
 
 CONVENTIONS = ("true", "gamma")
@@ -83,7 +83,7 @@ class Network:
         also_read = tuple(also_read)
         for layer_name, _ in also_read:
             if layer_name not in names:
-                raise unknown("layer", layer_name, names, f"{name}: also_read")
+                raise unknown_name("layer", layer_name, names, f"{name}: also_read")
         groups: dict[Layer, list[Layer]] = {}
         repeats: dict[Layer, int] = {}
         for layer in layers:
@@ -121,7 +121,9 @@ class Network:
         layers = [layer.folded() for layer in self.in_order]
         grouped = {layer.name for layer in self.in_order if has_runs_of_groups(layer)}
         edges = [
-            replace(edge, whole=ordered(f"B{edge.whole}")) if {edge.source, edge.reader} & grouped else edge
+            replace(edge, whole=ordered_dims(f"B{edge.whole}"))
+            if {edge.source, edge.reader} & grouped
+            else edge
             for edge in self.edges
         ]
         return chains_of(layers, edges, self.also_read, self.times)
@@ -159,7 +161,7 @@ class Network:
                 return layer
         if text in (chains := self.whole_chains):
             return chains[text]
-        error = unknown("layer", text, [name for names in self.members for name in names], self.name)
+        error = unknown_name("layer", text, [name for names in self.members for name in names], self.name)
         if "did you mean" in str(error):
             raise error
         # Without a near miss, all names would be a list of up to a hundred.

@@ -29,7 +29,7 @@ from typing import Any
 
 from dse.core.layer import Layer
 from dse.core.widths import MAX_BITS, Widths
-from dse.support.errors import InputError, shorten, unknown
+from dse.support.errors import InputError, shorten, unknown_name
 from workloads.edges import attention, cached, encoder, latent_attention
 from workloads.network import Network
 
@@ -61,7 +61,7 @@ class Run:
         for entry in filter(None, text.split(",")):
             key, equals, value = (part.strip() for part in entry.partition("="))
             if key not in known:
-                raise unknown("setting", key, known, name)
+                raise unknown_name("setting", key, known, name)
             if not equals or key in found:
                 raise InputError(f"{name}: {shorten(entry)} must be {key}=VALUE, once")
             found[key] = _choice(name, key, value) if key in _CHOICES else _count(name, key, value)
@@ -85,7 +85,7 @@ _MAX = 2**31 - 1
 
 def _choice(name: str, key: str, value: str) -> str:
     if value not in _CHOICES[key]:
-        raise unknown(key, value, _CHOICES[key], name)
+        raise unknown_name(key, value, _CHOICES[key], name)
     return value
 
 

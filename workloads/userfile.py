@@ -31,10 +31,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal
 
-from dse.core.edges import BESIDE, EVERYTHING, INPUT, ROWS, WEIGHT, Edge, ordered
+from dse.core.edges import BESIDE, EVERYTHING, INPUT, ROWS, WEIGHT, Edge, ordered_dims
 from dse.core.layer import Layer
-from dse.support.errors import InputError, shorten, within
-from dse.support.schema import Limits, Schema, read
+from dse.support.errors import InputError, errors_within, shorten
+from dse.support.schema import Limits, Schema, read_schema
 from dse.support.toml import read_toml
 from dse.support.validation import INT64_MAX
 from workloads.network import INDEX, LeftOut, Network
@@ -65,7 +65,7 @@ class _NetworkFile(Schema):
 def read_network(path: str, convention: str) -> Network:
     """The network in the TOML file at `path`; raises InputError naming the file, the place and a remedy."""
     where = f"network file {path!r}"
-    file = read(_NetworkFile, read_toml(path, where), where)
+    file = read_schema(_NetworkFile, read_toml(path, where), where)
     name = _line(file.name, f"{where}: name")
     source = path if file.source is None else _line(file.source, f"{where}: source")
     edges: list[Edge] = []
@@ -78,7 +78,7 @@ def read_network(path: str, convention: str) -> Network:
     if file.readers == "some" or (file.readers is None and made_of_model):
         why = "the file says some of its readers" if file.readers else "the file does not say all its readers"
         elsewhere = {edge.source: elsewhere.get(edge.source, why) for edge in edges} | elsewhere
-    with within(where):
+    with errors_within(where):
         network = Network.of(name, source, layers, left_out, edges, elsewhere.items(), file.times)
         _see_times(network)
         return network.in_convention(convention)
@@ -175,7 +175,7 @@ def _whole(whole: object, place: str) -> str:
         raise InputError(
             f'{place}: whole must be "everything" or some of the dims {EVERYTHING}, got {shorten(whole)}'
         )
-    return ordered(whole)
+    return ordered_dims(whole)
 
 
 def _layers_named(value: object, what: str) -> list[str]:

@@ -22,8 +22,8 @@ from dse.analysis.findings import (
 from dse.analysis.runs import Runs, Stratum
 from dse.analysis.stats.bootstrap import (
     Redraw,
+    confidence_interval,
     interquartile_curve,
-    interval,
     median_curve,
     median_draws,
     resampled_interquartile_means,
@@ -37,10 +37,16 @@ from dse.analysis.stats.runtimes import (
     share_reached,
     time_within,
     times_to,
-    typical,
+    typical_ratio,
 )
 from dse.analysis.study import Study, Triple
-from dse.analysis.versus import comparisons, efficiency, ends_lower, fewest, improvement
+from dse.analysis.versus import (
+    chances_of_improvement,
+    compare_medians,
+    ends_lower,
+    fewest_runs,
+    sample_efficiency,
+)
 from dse.core.objective import names_several
 from dse.support.arrays import FloatArray, IntArray
 
@@ -74,7 +80,7 @@ def mean_losses(runs: Runs) -> dict[Triple, dict[str, Band]]:
     return found
 
 
-def gap(runs: Runs, problems: Collection[Triple] | None = None) -> dict[str, Band]:
+def mean_gaps(runs: Runs, problems: Collection[Triple] | None = None) -> dict[str, Band]:
     """Interquartile means of the best so far over the target, on all problems or on `problems` alone."""
     found = {}
     for searcher in runs.aggregated:
@@ -145,10 +151,10 @@ def profiles(runs: Runs) -> dict[str, Profile]:
     return found
 
 
-def analyse(study: Study, resamples: int = RESAMPLES) -> Findings:
+def analyse_study(study: Study, resamples: int = RESAMPLES) -> Findings:
     """All findings of a study. They depend on the study and `resamples` alone; nothing is drawn unseeded."""
     runs = Runs(study, resamples)
-    bands = gap(runs)
+    bands = mean_gaps(runs)
     return Findings(
         convergence=convergence(runs),
         mean_losses=mean_losses(runs),
@@ -157,11 +163,11 @@ def analyse(study: Study, resamples: int = RESAMPLES) -> Findings:
         fronts=fronts(runs),
         ecdf=ecdf(runs),
         profiles=profiles(runs),
-        improvement=improvement(runs),
+        improvement=chances_of_improvement(runs),
         versus=tuple(versus(runs)),
-        efficiency=tuple(efficiency(runs)),
+        efficiency=tuple(sample_efficiency(runs)),
         targets=tuple(target_ratios(runs)),
-        comparisons=comparisons(runs),
+        comparisons=compare_medians(runs),
         ledger=tuple(ledger(runs)),
         standing=tuple(standing(runs, bands)),
         layers=tuple(layers(runs)),
@@ -254,7 +260,7 @@ def standing(runs: Runs, bands: Mapping[str, Band]) -> Iterator[Standing]:
         for place, budget in enumerate(budgets.tolist()):
             column = np.concatenate([found[:, place] for found in logs])
             ratio = bands[name].at(budget)
-            low, high = interval(np.exp(resampled_interquartile_means(column, wide)), len(strata))
+            low, high = confidence_interval(np.exp(resampled_interquartile_means(column, wide)), len(strata))
             medians = _medians(runs, strata, budget)
             yield Standing(name, budget, ratio, Interval(ratio.value, low, high), *medians, seeds, *spent)
 
@@ -269,8 +275,8 @@ def _medians(runs: Runs, strata: Sequence[tuple[Triple, Stratum]], budget: int) 
     centre, drawn = float(np.exp(np.mean(logs))), np.array(draws)
     wide = Redraw(*drawn.shape).figures(drawn).mean(axis=1)
     seeds = min(len(stratum.cells) for _, stratum in strata)
-    narrow = Interval(centre, *interval(np.exp(drawn.mean(axis=0)), seeds, len(strata)))
-    return narrow, Interval(centre, *interval(np.exp(wide), len(strata)))
+    narrow = Interval(centre, *confidence_interval(np.exp(drawn.mean(axis=0)), seeds, len(strata)))
+    return narrow, Interval(centre, *confidence_interval(np.exp(wide), len(strata)))
 
 
 def _turned(chance: Interval) -> Interval:
@@ -286,7 +292,7 @@ def target_ratios(runs: Runs) -> Iterator[TargetRatio]:
         if other == reference or not pairs:
             continue
         budget = min(map(runs.study.budget_of, (reference, other)))
-        seeds = fewest([pair[1:] for pair in pairs])
+        seeds = fewest_runs([pair[1:] for pair in pairs])
         times = [
             tuple(_running_times(stratum, runs.targets[problem], budget) for stratum in (mine, theirs))
             for problem, mine, theirs in pairs
@@ -306,11 +312,11 @@ def _ratio(at: list[Times], seeds: int) -> tuple[Interval | None, Interval | Non
         return None, None
     with np.errstate(invalid="ignore"):
         ratios = np.array([b / a for a, b in known])
-    values = typical(ratios.T)
-    wide = typical(Redraw(len(known), ratios.shape[1] - 1).figures(ratios[:, 1:]))
+    values = typical_ratio(ratios.T)
+    wide = typical_ratio(Redraw(len(known), ratios.shape[1] - 1).figures(ratios[:, 1:]))
     centre = float(values[0])
-    narrow = Interval(centre, *interval(values[1:], seeds, len(known)))
-    return narrow, Interval(centre, *interval(wide, len(known)))
+    narrow = Interval(centre, *confidence_interval(values[1:], seeds, len(known)))
+    return narrow, Interval(centre, *confidence_interval(wide, len(known)))
 
 
 def _missed(

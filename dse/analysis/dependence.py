@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from dse.analysis.stats.bootstrap import generator
+from dse.analysis.stats.bootstrap import named_generator
 from dse.support.arrays import BoolArray, FloatArray, IntArray
 from dse.support.errors import InputError
 
@@ -124,7 +124,7 @@ class Dependence:
         return tuple(self.names[place] for place in np.flatnonzero(holds & self.varied))
 
 
-def depend(
+def analyse_dependence(
     names: tuple[str, ...],
     points: IntArray,
     correlations: FloatArray,
@@ -144,8 +144,8 @@ def depend(
             f"to correlate genes takes {LEAST} good samples that are feasible, got {len(points)}; "
             "draw more samples"
         )
-    linear = correlation_test(points, generator("dependence", "linear"), shuffles)
-    other = association_test(points, generator("dependence", "any"), shuffles)
+    linear = correlation_test(points, named_generator("dependence", "linear"), shuffles)
+    other = association_test(points, named_generator("dependence", "any"), shuffles)
     groups = {
         number: tuple(tuple(names[gene] for gene in np.flatnonzero(label == one)) for one in range(number))
         for number, label in labels.items()

@@ -18,7 +18,7 @@ from dse.analysis.reduction import NamedTriple, problem_of
 from dse.campaign.summary import STEPS, Summary
 from dse.core.objective import names_several
 from dse.optimum.front import BEYOND
-from dse.search.fronts import hypervolume, nondominated, volumes
+from dse.search.fronts import dominated_volume, nondominated_rows, volumes_after
 from dse.support.arrays import FloatArray
 
 MISSING = "1 + missing hypervolume"
@@ -27,7 +27,7 @@ ROUNDING = 1e-12
 """Sums of volumes may be rounded otherwise: within this, a run has the whole front."""
 
 
-def judged(summaries: Sequence[Summary], about: Mapping[str, Any]) -> list[Summary]:
+def judged_by_hypervolume(summaries: Sequence[Summary], about: Mapping[str, Any]) -> list[Summary]:
     """The same with losses, where there are several objectives."""
     fronts: dict[NamedTriple, list[Summary]] = defaultdict(list)
     for cell in summaries:
@@ -46,7 +46,7 @@ def _reference(optimum: Mapping[str, Any], cells: Iterable[Summary]) -> FloatArr
     points = np.array(optimum.get("front", [])).reshape(-1, 2)
     if optimum.get("status") != "optimal":
         points = np.concatenate([points, *map(_points, cells)])
-    points = points[nondominated(points)]
+    points = points[nondominated_rows(points)]
     logarithms: FloatArray = np.log(points)
     return logarithms
 
@@ -61,8 +61,8 @@ def _judged(cell: Summary, exact: FloatArray) -> Summary:
     if not len(index):
         return cell
     corner = exact.max(axis=0) + np.log(BEYOND)
-    found = volumes(index, np.log(_points(cell)), corner, (index + 1).tolist())
-    missing = 1.0 - found / hypervolume(exact, corner)
+    found = volumes_after(index, np.log(_points(cell)), corner, (index + 1).tolist())
+    missing = 1.0 - found / dominated_volume(exact, corner)
     missing[abs(missing) < ROUNDING] = 0.0
     before = np.minimum.accumulate(np.concatenate([[np.inf], missing[:-1]]))
     kept = np.flatnonzero(missing < before)

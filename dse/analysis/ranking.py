@@ -16,7 +16,7 @@ from itertools import combinations
 import numpy as np
 
 from dse.analysis.reduction import ratio_interval
-from dse.analysis.stats.bootstrap import LEAST_SEEDS, interval
+from dse.analysis.stats.bootstrap import LEAST_SEEDS, confidence_interval
 from dse.analysis.stats.comparing import order_of
 from dse.analysis.stats.runtimes import TOLERANCE
 from dse.support.arrays import FloatArray
@@ -103,7 +103,7 @@ class Ranking:
     seeds: int
 
 
-def rank(network: str, objective: str, problems: int, entries: Mapping[str, Contender]) -> Ranking:
+def rank_searchers(network: str, objective: str, problems: int, entries: Mapping[str, Contender]) -> Ranking:
     """The ranking of the searchers of `entries`."""
     passes: dict[str, list[str]] = {name: [] for name in entries}
     counts: Counter[str] = Counter()
@@ -149,6 +149,6 @@ def _places(figures: Sequence[Resampled], seeds: Sequence[int]) -> list[Place]:
     values = np.array([figure.value for figure in figures])
     ranks = 1 + (order_of(values[:, None], values[None, :]) > 0).sum(axis=1)
     return [
-        Place(figure.value, *interval(figure.draws, count), int(place))
+        Place(figure.value, *confidence_interval(figure.draws, count), int(place))
         for figure, place, count in zip(figures, ranks, seeds, strict=True)
     ]

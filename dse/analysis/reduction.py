@@ -15,7 +15,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dse.analysis.stats.bootstrap import affordable, generator, interval, middle_places, resample
+from dse.analysis.stats.bootstrap import (
+    affordable_resamples,
+    confidence_interval,
+    draw_resamples,
+    middle_places,
+    named_generator,
+)
 from dse.campaign.summary import Summary
 from dse.core.objective import FIGURES, known_objective, names_several
 from dse.support.arrays import FloatArray
@@ -101,7 +107,7 @@ def network_figure(objective: str, layers: Sequence[LayerFigures]) -> float:
     return work.total(summed) * (1.0 if found.adds_up else max(rest))
 
 
-def groups(
+def sections_of_problems(
     problems: Iterable[NamedTriple], networks: Collection[NamedTriple] = ()
 ) -> dict[NamedTriple, Group]:
     """From each of a campaign's problems to the section of the table that it belongs to.
@@ -127,7 +133,7 @@ def budgets_up_to(whole: int) -> list[int]:
     return sorted({*(budget for budget in usual if budget < whole), whole})
 
 
-def reductions(
+def reduction_rows(
     summaries: Sequence[Summary],
     group_of: Mapping[NamedTriple, Group],
     reference: str,
@@ -218,8 +224,8 @@ def resampled_medians(group: Group, searcher: str, figures: FloatArray, cells: i
 
     How many they are depends on the `cells` of the whole campaign.
     """
-    rng = generator("reduction", group.network, group.objective, searcher)
-    counts = resample(rng, len(figures), affordable(cells, RESAMPLES))
+    rng = named_generator("reduction", group.network, group.objective, searcher)
+    counts = draw_resamples(rng, len(figures), affordable_resamples(cells, RESAMPLES))
     return np.asarray(np.sort(figures)[middle_places(counts)].mean(axis=1), np.float64)
 
 
@@ -228,7 +234,7 @@ def ratio_interval(medians: FloatArray, reference: FloatArray, seeds: int) -> tu
     with np.errstate(invalid="ignore"):
         ratios = medians / reference
     # Where neither has found anything feasible, neither is better.
-    return interval(np.where(np.isnan(ratios), 1.0, ratios), seeds, groups=2)
+    return confidence_interval(np.where(np.isnan(ratios), 1.0, ratios), seeds, groups=2)
 
 
 def template_rows(

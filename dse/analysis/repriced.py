@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from dse.analysis.findings import RESAMPLES
-from dse.analysis.ranking import Contender, Ranking, Resampled, rank
+from dse.analysis.ranking import Contender, Ranking, Resampled, rank_searchers
 from dse.analysis.reduction import Group, LayerFigures, layer_at, resampled_medians, seed_figures
 from dse.analysis.runs import Runs
 from dse.analysis.stats.bootstrap import interquartile_mean, resampled_interquartile_means, side_by_side
@@ -70,7 +70,7 @@ class Repriced:
         return self.groups if self.overall is None else (self.overall, *self.groups)
 
 
-def reprice(study: Study, resamples: int = RESAMPLES) -> tuple[Repriced, ...]:
+def reprice_winners(study: Study, resamples: int = RESAMPLES) -> tuple[Repriced, ...]:
     """The winners of all cells of a study by each of the models that it names; no budget is touched."""
     if not study.reprice:
         return ()
@@ -183,7 +183,7 @@ def _overall(runs: Runs, winners: Winners) -> Ranking | None:
         )
         mine = [one for problem in problems for one in winners[problem, name]]
         entries[name] = Contender(own, other, min(len(s.cells) for s in strata.values()), *_counted(mine))
-    return rank("", "", len(problems), entries)
+    return rank_searchers("", "", len(problems), entries)
 
 
 def _groups(study: Study, winners: Winners) -> Iterator[Ranking]:
@@ -198,7 +198,7 @@ def _groups(study: Study, winners: Winners) -> Iterator[Ranking]:
             if entry is not None:
                 entries[name] = entry
         if entries:
-            yield rank(group.network, group.objective, len(problems), entries)
+            yield rank_searchers(group.network, group.objective, len(problems), entries)
 
 
 def _of_group(

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from dse.analysis.stats.bootstrap import affordable, generator, resample
+from dse.analysis.stats.bootstrap import affordable_resamples, draw_resamples, named_generator
 from dse.analysis.stats.runtimes import Run, best_so_far, sample_grid
 from dse.analysis.study import Study, Triple
 from dse.campaign.summary import Summary
@@ -54,15 +54,15 @@ class Runs:
         Of a campaign of very many cells there are fewer of them.
         """
         self.study = study
-        resamples = affordable(len(study.summaries), resamples)
+        resamples = affordable_resamples(len(study.summaries), resamples)
         self.grid = np.union1d(sample_grid(study.budget), study.budgets).astype(np.int64)
         self.strata: dict[tuple[Triple, str], Stratum] = {}
         for problem in study.problems:
             for searcher in study.searchers:
                 cells = study.cells(problem, searcher)
                 if cells:
-                    rng = generator("resample", study.label(problem), searcher)
-                    counts = resample(rng, len(cells), resamples)
+                    rng = named_generator("resample", study.label(problem), searcher)
+                    counts = draw_resamples(rng, len(cells), resamples)
                     self.strata[problem, searcher] = Stratum(cells, counts)
 
     @cached_property

@@ -33,7 +33,7 @@ def enough_runs(sizes: Iterable[tuple[int, int]]) -> bool:
     return CHANCE * outcomes >= 2
 
 
-def verdict(found: Interval, even: float, enough: bool) -> Verdict:
+def verdict_of_interval(found: Interval, even: float, enough: bool) -> Verdict:
     """What a figure's confidence interval says, where `even` means no difference and more means a lead."""
     if not enough:
         return "inconclusive"
@@ -55,7 +55,9 @@ class Lead:
     against: Mapping[str, Verdict]
 
 
-def lead(ends: Mapping[str, Interval], shown: Mapping[str, str], improvement: Improvement) -> Lead | None:
+def leading_by_ends(
+    ends: Mapping[str, Interval], shown: Mapping[str, str], improvement: Improvement
+) -> Lead | None:
     """Who leads by `ends`, which tables show as `shown`; None where nobody has a figure."""
     finite = {name: end for name, end in ends.items() if end.finite}
     if not finite:
@@ -66,7 +68,7 @@ def lead(ends: Mapping[str, Interval], shown: Mapping[str, str], improvement: Im
     return Lead(best, level, {name: verdict_of(improvement, best, name) for name in others})
 
 
-def ends(gap: Mapping[str, Band], cut: Iterable[str]) -> dict[str, Interval]:
+def figures_at_end(gap: Mapping[str, Band], cut: Iterable[str]) -> dict[str, Interval]:
     """The figures at the full budget, of those that have it all."""
     less = set(cut)
     return {name: band.end for name, band in gap.items() if name not in less}
@@ -78,4 +80,4 @@ def verdict_of(improvement: Improvement, one: str, other: str) -> Verdict:
     chance = Interval(
         *(float(part[i, j]) for part in (improvement.probability, improvement.low, improvement.high))
     )
-    return verdict(chance, 0.5, bool(improvement.enough[i, j]))
+    return verdict_of_interval(chance, 0.5, bool(improvement.enough[i, j]))

@@ -19,14 +19,14 @@ from dse.campaign.config import LIMITS, NamedCell, NamedProblem, Variant, safe_n
 from dse.campaign.curves import CURVES, read_curves
 from dse.campaign.ledger import DONE, FAILED, LEDGER, read_ledger
 from dse.campaign.stored import check_record
-from dse.campaign.summary import Summary, summarise
+from dse.campaign.summary import Summary, summarise_cell
 from dse.campaign.worker import RECORDS
 from dse.core.domains import layer_of_identity, problem_from_identity
 from dse.core.problem import AnyProblem
 from dse.search.record import Record, read_parquet
 from dse.search.run import Cell, RunTimes
 from dse.search.searcher import Searcher, make_searcher
-from dse.support.errors import InputError, StorageError, format_exception, within
+from dse.support.errors import InputError, StorageError, errors_within, format_exception
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ def _read_records(folder: Path, entries: Mapping[str, Entry], done: Iterable[Sum
             if problem_part(key) not in problems:
                 problems[problem_part(key)] = problem_from_identity(entry.identity["problem"])
             named = _named_cell(entry, problems[problem_part(key)])
-            summary = summarise(named, record, RunTimes(*about["times"]))
+            summary = summarise_cell(named, record, RunTimes(*about["times"]))
         except StorageError:
             raise
         except InputError as error:
@@ -138,7 +138,7 @@ def read_cell(path: Path) -> tuple[AnyProblem, Record]:
     """A cell's problem and its samples, from its record alone."""
     record, about = read_parquet(path)
     where = f"record {str(path)!r}"
-    with within(where):
+    with errors_within(where):
         identity = check_record(about, "what it says of its cell")["identity"]
         return problem_from_identity(identity["problem"]), record
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from dse.analysis.fronts import judged
-from dse.analysis.reduction import Group, NamedTriple, budgets_up_to, groups, problem_of
+from dse.analysis.fronts import judged_by_hypervolume
+from dse.analysis.reduction import Group, NamedTriple, budgets_up_to, problem_of, sections_of_problems
 from dse.analysis.sources import read_folder
 from dse.campaign.curves import CURVES
 from dse.campaign.summary import Summary
@@ -110,7 +110,7 @@ class Study:
     @cached_property
     def groups(self) -> dict[Triple, Group]:
         """From each problem to what its figures are part of: a whole network, or the layer alone."""
-        return groups(self.problems, {tuple(names) for names in self.about.get("networks", [])})
+        return sections_of_problems(self.problems, {tuple(names) for names in self.about.get("networks", [])})
 
     @property
     def reference(self) -> str:
@@ -238,7 +238,7 @@ def load_study(folder: Path) -> Study:
     """The study of the campaign in `folder`; InputError where there is none or what is there is damaged."""
     summaries, about = read_folder(folder)
     path = folder / CURVES
-    study = Study(folder, about, tuple(judged(summaries, about)))
+    study = Study(folder, about, tuple(judged_by_hypervolume(summaries, about)))
     try:
         problems, searchers = set(study.problems), set(study.searchers)
         _ = study.seeds, study.name, study.budgets, study.cost_model, study.reference, study.planned

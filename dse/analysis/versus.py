@@ -9,13 +9,13 @@ import numpy as np
 from dse.analysis.findings import Comparison, Efficiency, Improvement, Interval
 from dse.analysis.runs import Runs, Stratum
 from dse.analysis.significance import enough_runs
-from dse.analysis.stats.bootstrap import Redraw, interval
-from dse.analysis.stats.comparing import chances, holm, order_of, signed_rank_p
-from dse.analysis.stats.runtimes import resampled_speedup, speedup, typical
+from dse.analysis.stats.bootstrap import Redraw, confidence_interval
+from dse.analysis.stats.comparing import chances_of_ending_lower, holm_corrected, order_of, signed_rank_p
+from dse.analysis.stats.runtimes import resampled_speedup, runtime_speedup, typical_ratio
 from dse.support.arrays import IntArray
 
 
-def improvement(runs: Runs) -> Improvement:
+def chances_of_improvement(runs: Runs) -> Improvement:
     """Probabilities that one ends lower than another, of those that have the whole budget."""
     names = tuple(name for name in runs.study.searchers if name not in runs.study.cut)
     value, low, high = (np.full((len(names), len(names)), np.nan) for _ in range(3))
@@ -47,21 +47,23 @@ def ends_lower(pairs: Sequence[tuple[Stratum, Stratum]], budget: int) -> tuple[I
     for a, b in pairs:
         once = [np.ones((1, len(stratum.cells)), np.int32) for stratum in (a, b)]
         counts = [np.concatenate(both) for both in zip(once, (a.counts, b.counts), strict=True)]
-        chance, *resampled = chances(a.losses(at)[:, 0], b.losses(at)[:, 0], (counts[0], counts[1]))
+        chance, *resampled = chances_of_ending_lower(
+            a.losses(at)[:, 0], b.losses(at)[:, 0], (counts[0], counts[1])
+        )
         values.append(chance)
         found.append(resampled)
     draws, centre = np.array(found), float(np.mean(values))
     wide = Redraw(*draws.shape).figures(draws).mean(axis=1)
-    narrow = interval(draws.mean(axis=0), fewest(pairs), len(pairs))
-    return Interval(centre, *narrow), Interval(centre, *interval(wide, len(pairs)))
+    narrow = confidence_interval(draws.mean(axis=0), fewest_runs(pairs), len(pairs))
+    return Interval(centre, *narrow), Interval(centre, *confidence_interval(wide, len(pairs)))
 
 
-def fewest(pairs: Sequence[tuple[Stratum, Stratum]]) -> int:
+def fewest_runs(pairs: Sequence[tuple[Stratum, Stratum]]) -> int:
     """The fewest runs that either has on a problem."""
     return min(len(stratum.cells) for pair in pairs for stratum in pair)
 
 
-def efficiency(runs: Runs) -> Iterator[Efficiency]:
+def sample_efficiency(runs: Runs) -> Iterator[Efficiency]:
     """The reference's samples against each other searcher's, in both directions."""
     reference = runs.study.reference
     for other in runs.study.searchers:
@@ -76,24 +78,27 @@ def _efficiency(runs: Runs, searcher: str, other: str) -> Efficiency:
     values, draws, pairs = [], [], []
     for _, mine, theirs in runs.shared(searcher, other):
         pair = mine.within(budget), theirs.within(budget)
-        value = speedup(*pair, budget)
+        value = runtime_speedup(*pair, budget)
         if not np.isnan(value):
             pairs.append((mine, theirs))
             values.append(value)
             draws.append(resampled_speedup(*pair, budget, mine.counts, theirs.counts))
     ratio = over_problems = None
-    centre = float(typical(np.array(values))) if values else 0.0
+    centre = float(typical_ratio(np.array(values))) if values else 0.0
     if centre > 0:
-        wide = typical(Redraw(*np.shape(draws)).figures(np.array(draws)))
-        ends = interval(typical(np.stack(draws, axis=-1)), fewest(pairs), len(pairs))
-        ratio, over_problems = Interval(centre, *ends), Interval(centre, *interval(wide, len(pairs)))
+        wide = typical_ratio(Redraw(*np.shape(draws)).figures(np.array(draws)))
+        ends = confidence_interval(typical_ratio(np.stack(draws, axis=-1)), fewest_runs(pairs), len(pairs))
+        ratio, over_problems = (
+            Interval(centre, *ends),
+            Interval(centre, *confidence_interval(wide, len(pairs))),
+        )
     reached = sum(value > 0 for value in values)
     censored = reached < len(values)
     enough = _enough([(a, b) for _, a, b in runs.shared(searcher, other)])
     return Efficiency(searcher, other, ratio, censored, reached, len(values), budget, over_problems, enough)
 
 
-def comparisons(runs: Runs) -> tuple[Comparison, ...]:
+def compare_medians(runs: Runs) -> tuple[Comparison, ...]:
     """The reference against each other searcher, by medians, of those that have the whole budget."""
     reference = runs.study.reference
     if reference in runs.study.cut:
@@ -111,7 +116,7 @@ def comparisons(runs: Runs) -> tuple[Comparison, ...]:
         with np.errstate(invalid="ignore"):
             p = signed_rank_p(order, np.abs(np.log(mine) - np.log(theirs)))
         found.append((other, order.astype(np.int64), p))
-    corrected = holm([p for _, _, p in found])
+    corrected = holm_corrected([p for _, _, p in found])
     rows = []
     for (other, signs, p), p_holm in zip(found, corrected, strict=True):
         wins, ties, losses = (int((signs == sign).sum()) for sign in (-1, 0, 1))

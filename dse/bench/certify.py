@@ -32,7 +32,7 @@ NOW = time.process_time
 """Seconds are of computing, all threads together: those that one core takes, whatever else it does."""
 
 
-def drawn(sets: Sets, rng: np.random.Generator) -> Iterator[tuple[*Names, str, AnyProblem]]:
+def drawn_problems(sets: Sets, rng: np.random.Generator) -> Iterator[tuple[*Names, str, AnyProblem]]:
     """All problems of some sets in an order that `rng` draws, each with its set's names and its layer's.
 
     So any number of them, from the first on, is a sample of all.
@@ -47,9 +47,10 @@ def drawn(sets: Sets, rng: np.random.Generator) -> Iterator[tuple[*Names, str, A
 
 
 def sample(sets: Sets, number: int, rng: np.random.Generator) -> Sets:
-    """So many problems of all sets, the first of those `drawn`, again as sets, in the order of these."""
+    """So many problems of all sets, the first of those of `drawn_problems`,
+    again as sets, in the order of these."""
     sets = [*sets]
-    chosen = {one[:4] for one, _ in zip(drawn(sets, rng), range(number), strict=False)}
+    chosen = {one[:4] for one, _ in zip(drawn_problems(sets, rng), range(number), strict=False)}
     for network, accelerator, objective, problems in sets:
         left = {
             layer: problem

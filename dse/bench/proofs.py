@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from dse.report.formats import Section, markdown
-from dse.support.errors import InputError, unknown
+from dse.report.formats import Section, markdown_table
+from dse.support.errors import InputError, unknown_name
 from dse.support.files import write_whole
-from dse.support.schema import Limits, Schema, read
+from dse.support.schema import Limits, Schema, read_schema
 from dse.support.toml import read_toml
 
 Row = dict[str, Any]
@@ -70,14 +70,14 @@ class _CaseFile(Schema):
 def read_cases(path: str, names: Collection[str] = ()) -> list[Case]:
     """The cases of the file at `path` that have one of `names`, or all; InputError names what is wrong."""
     where = f"file of cases {path!r}"
-    cases = read(_CaseFile, read_toml(path, where), where).cases
+    cases = read_schema(_CaseFile, read_toml(path, where), where).cases
     known = [case.name for case in cases]
     for name in known:
         if known.count(name) > 1:
             raise InputError(f"{where}: two cases have the name {name!r}; give each its own")
     for name in names:
         if name not in known:
-            raise unknown("case", name, known, where)
+            raise unknown_name("case", name, known, where)
     return [case for case in cases if not names or case.name in names]
 
 
@@ -204,7 +204,7 @@ def write(rows: Sequence[Row], limit: float, path: Path) -> None:
     )
     heads = [*HEADS.values(), "command"]
     shown = [[*map(cell, (row[key] for key in HEADS)), row["command"]] for row in rows]
-    text = markdown(Section("Named proofs", heads, shown, note)).replace("## ", "# ", 1)
+    text = markdown_table(Section("Named proofs", heads, shown, note)).replace("## ", "# ", 1)
     write_whole(path, f"Written by `dse bench proofs`.\n\n{text}")
 
 

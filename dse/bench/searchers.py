@@ -36,7 +36,7 @@ FIGURES = (
 _STATUS = Path("/proc/self/status")
 
 
-def measure(name: str, problem: AnyProblem, budget: int, seed: int = 0) -> Row:
+def measure_search(name: str, problem: AnyProblem, budget: int, seed: int = 0) -> Row:
     """One search by the registered searcher `name` in a fresh process: the FIGURES, all in CPU time.
 
     `cpu_seconds` is the searcher's work (the gate's included), `model_seconds` that of pricing, and

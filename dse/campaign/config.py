@@ -12,7 +12,7 @@ from dse.core.problem import AnyProblem
 from dse.search.run import Cell
 from dse.search.searcher import Searcher, shown_settings
 from dse.search.start import OWN, RANDOM, Points, start_points, start_words
-from dse.support.errors import InputError, shorten, within
+from dse.support.errors import InputError, errors_within, shorten
 from dse.support.hashing import digest
 
 MAX_NAMED = 6
@@ -178,7 +178,7 @@ class Campaign:
         points = {}
         for start in {variant.start: None for variant in self.variants if variant.has_points}:
             for problem in self.problems:
-                with within(problem.label):
+                with errors_within(problem.label):
                     points[start, problem.label] = start_points(problem.problem, start)
         return points
 
@@ -214,7 +214,7 @@ class Campaign:
         }
 
 
-def changes(before: Mapping[str, Any], now: Mapping[str, Any], searcher: str) -> str:
+def changes_of_identity(before: Mapping[str, Any], now: Mapping[str, Any], searcher: str) -> str:
     """The differences of two cells' identities: `budget 5,000 -> 20,000; genetic.population 40 -> 60`.
 
     `searcher` is what the campaign calls it. Empty where nothing differs.

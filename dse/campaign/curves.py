@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dse.campaign.stored import MAX_CELLS, check_about, check_summary, parse
+from dse.campaign.stored import MAX_CELLS, check_about, check_summary, parse_stored
 from dse.campaign.summary import ON_DISK, STEP_TYPES, STEPS, Summary
 from dse.support.errors import InputError
 from dse.support.files import whole_file
@@ -106,7 +106,7 @@ def open_curves(path: Path) -> Curves:
             raise InputError(f"{where} does not say what its campaign was")
         if arrow.num_rows > MAX_CELLS:
             raise InputError(f"{where} has {arrow.num_rows:,} cells; at most {MAX_CELLS:,}")
-        about = check_about(parse(metadata[_KEY], f"{where}: the campaign"), f"{where}: the campaign")
+        about = check_about(parse_stored(metadata[_KEY], f"{where}: the campaign"), f"{where}: the campaign")
         return Curves(path, arrow, about, _fingerprints(arrow, where))
     except OSError as error:
         raise _refused(path, f"{where} cannot be read: {error.strerror}") from None
@@ -184,7 +184,7 @@ def _summary(row: dict[str, Any], where: str) -> Summary:
     if missing or "infeasible" not in row:
         raise InputError(f"{where} lacks {', '.join(map(repr, missing or ['infeasible']))}")
     steps = {step: row.pop(f"step_{step}") for step in STEPS}
-    infeasible = parse(row["infeasible"], f"{where}: infeasible")
+    infeasible = parse_stored(row["infeasible"], f"{where}: infeasible")
     return check_summary(row | {"infeasible": infeasible, "steps": steps}, where)
 
 

@@ -26,7 +26,7 @@ from dse.campaign.remote import RemoteExecutor
 from dse.campaign.worker import Outcome, Task
 from dse.support.errors import InputError
 from dse.support.interrupts import prepare_process
-from dse.support.plugins import entry_named, installed, load_entry, names_of
+from dse.support.plugins import entry_named, installed_entries, load_entry, names_of
 
 PATIENCE_SECONDS = 5.0
 """How long workers have to stop when a campaign ends early; then they are killed. Journals are kept.
@@ -54,14 +54,14 @@ Each is a callable that takes `workers` (how many tasks at a time), `address` (w
 and `needed` (the versions that records depend on), and makes an Executor or a RemoteExecutor."""
 
 
-def executors() -> tuple[str, ...]:
+def executor_names() -> tuple[str, ...]:
     """The names of all installed executors."""
-    return names_of(installed(GROUP))
+    return names_of(installed_entries(GROUP))
 
 
 def executor_maker(name: str, address: str | None, needed: Mapping[str, str]) -> MakeExecutor:
     """What makes the executor of that name. InputError if there is none, or if it cannot be loaded."""
-    made, _ = load_entry(entry_named(name, installed(GROUP), "executor"), "executor")
+    made, _ = load_entry(entry_named(name, installed_entries(GROUP), "executor"), "executor")
     return lambda workers: made(workers, address, needed)
 
 

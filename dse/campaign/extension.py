@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from dse.campaign.config import Campaign, NamedCell, changes, only_grown
+from dse.campaign.config import Campaign, NamedCell, changes_of_identity, only_grown
 from dse.campaign.curves import CURVES, Curves
 from dse.campaign.ledger import DONE, Row
 from dse.campaign.worker import journal_path, record_path
@@ -22,7 +22,7 @@ from dse.search.abilities import abilities_of
 from dse.search.journal import hand_over
 from dse.search.run import Cell
 from dse.support.errors import InputError
-from dse.support.hashing import plain
+from dse.support.hashing import plain_data
 
 REPLACED = "replaced"
 """Where records are set aside that a campaign has begun anew."""
@@ -47,7 +47,9 @@ class Extension:
                 continue
             before = replace(named.cell, budget=budgets[key])
             if before.fingerprint != fingerprint or before.budget > named.cell.budget:
-                change = changes(_told(kept.about, named, budgets[key]), _known(named), named.variant.name)
+                change = changes_of_identity(
+                    _told(kept.about, named, budgets[key]), _known(named), named.variant.name
+                )
                 raise self._refusal(named, change or "versions or settings", f" in {CURVES}")
             grown.add(key)
         return grown
@@ -61,8 +63,8 @@ class Extension:
             if row.key not in self.cells:
                 raise self._foreign(row.key)
             named = self.cells[row.key]
-            now = plain(named.cell.identity)
-            change = changes(row.identity, now, named.variant.name)
+            now = plain_data(named.cell.identity)
+            change = changes_of_identity(row.identity, now, named.variant.name)
             if not only_grown(row.identity, now):
                 raise self._refusal(named, change, self._anew(row))
             told[change, abilities_of(named.cell.searcher).plans_for_budget] += 1
@@ -124,7 +126,7 @@ def _known(named: NamedCell) -> dict[str, Any]:
     return {
         "budget": cell.budget,
         "searcher": cell.name,
-        "settings": plain(cell.recorded_settings),
+        "settings": plain_data(cell.recorded_settings),
         "problem": {"cost_model": cell.problem.model_spec},
         "versions": cell.common["versions"],
     }

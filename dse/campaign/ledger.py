@@ -12,7 +12,7 @@ from string import digits
 from typing import Any
 from urllib.parse import quote
 
-from dse.campaign.stored import check_identity, check_summary, parse
+from dse.campaign.stored import check_identity, check_summary, parse_stored
 from dse.campaign.summary import Summary
 from dse.support import strict_json
 from dse.support.errors import InputError, shorten
@@ -118,7 +118,7 @@ def _row(values: tuple[Any, ...], checksum: object, path: Path, identities: _Ide
 
 def _summary(key: str, fingerprint: str, text: object) -> Summary:
     where = f"cell {shorten(key)}: summary"
-    found = check_summary(parse(text, where), where)
+    found = check_summary(parse_stored(text, where), where)
     if (found.key, found.fingerprint) != (key, fingerprint):
         raise InputError(f"{where} is of another cell, {shorten(found.key)}")
     return found
@@ -143,13 +143,13 @@ class _Identities:
             alike = self._known[parts]
             if alike is not None and len(seed) < len(str(INT64_MAX)):
                 return {**alike[0], "seed": int(seed)}, digest_text(seed.join(alike[1]))
-        known = check_identity(strict_json.parse(text, where), where)
+        known = check_identity(strict_json.parse_json(text, where), where)
         return known, digest(known)
 
     def _alike(self, parts: tuple[str, ...], where: str) -> tuple[dict[str, Any], tuple[str, str]] | None:
         """The identity of such parts without its seed, and its canonical text; None if that is elsewhere."""
         first, second = (
-            check_identity(strict_json.parse(seed.join(parts), where), where) for seed in ("1", "2")
+            check_identity(strict_json.parse_json(seed.join(parts), where), where) for seed in ("1", "2")
         )
         if (first.pop("seed"), second.pop("seed")) != (1, 2):
             return None

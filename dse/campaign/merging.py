@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from dse.campaign.config import changes, only_grown
+from dse.campaign.config import changes_of_identity, only_grown
 from dse.campaign.curves import CURVES, Curves, open_curves, write_curves
 from dse.campaign.ledger import DONE, LEDGER, Ledger, Row, read_ledger
-from dse.campaign.store import locked
+from dse.campaign.store import locked_folder
 from dse.campaign.stored import check_record
-from dse.campaign.summary import Summary, progress
+from dse.campaign.summary import Summary, progress_of_record
 from dse.campaign.worker import JOURNALS, RECORDS, journal_path, record_path
 from dse.core.domains import problem_from_identity
 from dse.core.objective import names_several
@@ -86,7 +86,7 @@ class Merged:
     found: Findings
 
 
-def merge(folders: Sequence[Path], out: Path) -> Merged:
+def merge_folders(folders: Sequence[Path], out: Path) -> Merged:
     """Put the folders together in `out`, a new one, whole or not at all.
 
     Records and journals are read and copied, the folders stay as they are. Of several copies of a cell's
@@ -146,7 +146,7 @@ def _opened(folder: Path) -> Iterator[_Shard]:
         raise InputError(f"{str(folder)!r} holds no {CURVES}; name folders that `dse run --shard` wrote")
     for part in (folder, folder / RECORDS, folder / JOURNALS):
         refuse_links(part)
-    with locked(folder):
+    with locked_folder(folder):
         rows = read_ledger(folder / LEDGER) if (folder / LEDGER).is_file() else ()
         yield _Shard(folder, open_curves(folder / CURVES), {row.key: row for row in rows})
 
@@ -155,7 +155,7 @@ def _check_alike(shards: Sequence[_Shard]) -> None:
     first = shards[0]
     for other in shards[1:]:
         before, now = ({name: shard.curves.about.get(name) for name in ALIKE} for shard in (first, other))
-        if change := changes(before, now, "searchers"):
+        if change := changes_of_identity(before, now, "searchers"):
             raise InputError(
                 f"folders {str(first.folder)!r} and {str(other.folder)!r} are not of one campaign: {change}"
             )
@@ -285,7 +285,7 @@ def _journal(path: Path, cell: _Expected, part: Path) -> Record:
 
 def _unlike(record: Record, summary: Summary) -> str:
     """What of a cell's figures its record and its summary do not have alike; empty where they agree."""
-    told, entered = progress(record), summary.to_dict()
+    told, entered = progress_of_record(record), summary.to_dict()
     # Sums of losses are not the same to the last bit on every CPU.
     return ", ".join(name for name in told if name != "mean_losses" and told[name] != entered[name])
 

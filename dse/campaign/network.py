@@ -19,7 +19,7 @@ from dse.campaign.store import Store
 from dse.core.names import is_network_file
 from dse.core.problem import AnyProblem
 from dse.search.api import Result
-from dse.search.network import MAPPINGS, NETWORK, layer_file, totals
+from dse.search.network import MAPPINGS, NETWORK, layer_file, network_totals
 from dse.search.record import read_parquet
 from dse.search.searcher import make_searcher
 from dse.search.start import OWN, RANDOM, random_settings
@@ -72,7 +72,7 @@ def search_network(
         if ended.interrupted:
             return None, ended.done
         layers = _entries(search, store, kept=out is not None)
-    data = {**_about(search), "layers": layers, "totals": totals(search.problems, layers)}
+    data = {**_about(search), "layers": layers, "totals": network_totals(search.problems, layers)}
     if out is not None:
         for place, entry in enumerate(layers):
             if entry["best"]:

@@ -17,7 +17,7 @@ from dse.campaign.summary import Summary
 from dse.core.cost_models import unit_of
 from dse.core.objective import names_several
 from dse.support.errors import one_line
-from dse.support.quantities import quantity
+from dse.support.quantities import quantity_in_words
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -220,7 +220,7 @@ def _best(cell: NamedCell, loss: float) -> str:
         return "a front"
     if not np.isfinite(loss):
         return "nothing feasible"
-    return f"best {objective} {quantity(loss, _unit(objective, cell.problem.problem.model.name))}"
+    return f"best {objective} {quantity_in_words(loss, _unit(objective, cell.problem.problem.model.name))}"
 
 
 # To find a model takes milliseconds, and a campaign may have a hundred thousand cells.

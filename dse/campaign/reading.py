@@ -28,8 +28,8 @@ from dse.core.problem import AnyProblem
 from dse.search.run import MAX_SAMPLES
 from dse.search.searcher import make_searcher, searcher_class
 from dse.search.start import OWN, RANDOM, TEMPLATES, random_settings
-from dse.support.errors import InputError, shorten, unknown, within
-from dse.support.schema import Limits, Schema, read
+from dse.support.errors import InputError, errors_within, shorten, unknown_name
+from dse.support.schema import Limits, Schema, read_schema
 from dse.support.toml import is_toml, read_toml
 from dse.support.validation import INT64_MAX, whole_number
 
@@ -102,13 +102,13 @@ def campaign_path(name: str) -> str:
         return named[name]
     if is_toml(name) or os.path.exists(name) or Path(name).name != name:
         return name
-    raise unknown("campaign", name, [*named, "FILE.toml"])
+    raise unknown_name("campaign", name, [*named, "FILE.toml"])
 
 
 def load_campaign(path: str, find_layers: FindLayers) -> Campaign:
     """The campaign in the TOML file at `path`. Whatever is wrong with it is an InputError that says where."""
     where = f"campaign {path!r}"
-    file = read(_CampaignFile, read_toml(path, where), where)
+    file = read_schema(_CampaignFile, read_toml(path, where), where)
     variants = tuple(_variant(name, file, where, Path(path).parent) for name in file.searchers)
     runs = sum(file.seeds if variant.seeds is None else variant.seeds for variant in variants)
     problems = _problems(file, runs, where, Path(path).parent, find_layers)
@@ -122,10 +122,10 @@ def load_campaign(path: str, find_layers: FindLayers) -> Campaign:
         showing=read_showing(vars(file), file.searchers, groups, Path(path).parent, where),
         start=_start(file.start, Path(path).parent),
     )
-    with within(f"{where}: reprice"):
+    with errors_within(f"{where}: reprice"):
         for model in campaign.showing.get("reprice", ()):
             other_model(model, campaign.cost_model)
-    with within(where):
+    with errors_within(where):
         # So that a start that a problem cannot have is said now.
         _ = campaign.starts
     return campaign
@@ -182,13 +182,13 @@ def _problems(
 ) -> tuple[NamedProblem, ...]:
     """The problems, each of which has so many `runs`."""
     model = _model(file, where, folder)
-    with within(where):
+    with errors_within(where):
         space = read_space(file.space, model, file.hardware)
     named: dict[tuple[str, str, str], NamedProblem] = {}
     asked = len(file.problems) or prod(len(getattr(file, name)) for name in LISTS)
     for place, entry in _combinations(file, where):
         _refuse_too_many(max(asked, len(named)), runs, where)
-        with within(place):
+        with errors_within(place):
             objective = canonical_objective(entry.objective)
             _refuse_other_fronts(objective)
             found: dict[str, Any] = dict(find_layers(_beside(entry.layer, folder)))
@@ -263,7 +263,7 @@ def _model(file: _CampaignFile, where: str, folder: Path) -> str:
         raise InputError(
             f"{where}: cost_model must be text, or a table with a name and settings, got {shorten(model)}"
         )
-    with within(where):
+    with errors_within(where):
         return (model_with(model, settings, folder) if settings else cost_model(model, folder)).spec
 
 

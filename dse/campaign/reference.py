@@ -9,7 +9,7 @@ from typing import Any
 from dse.campaign.config import Campaign, NamedProblem
 from dse.core.objective import names_several
 from dse.support.errors import InputError
-from dse.support.telling import Tell, nobody
+from dse.support.telling import Tell, tell_nobody
 
 OPTIMUM_SECONDS = 30.0
 """How long the proof of one problem's optimum may take; a bound is kept if it takes longer.
@@ -55,7 +55,7 @@ def _figures(named: NamedProblem, template: str) -> dict[str, Any] | None:
 
 
 def optimum_figures(
-    campaign: Campaign, known: Container[str] = (), tell: Tell = nobody
+    campaign: Campaign, known: Container[str] = (), tell: Tell = tell_nobody
 ) -> dict[str, dict[str, Any]]:
     """By problem label: `status`, `lower_bound` and `loss` of the certificate.
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from dse.campaign.config import NamedCell
-from dse.campaign.summary import summarise
+from dse.campaign.summary import summarise_cell
 from dse.campaign.worker import Outcome, outcome_of
 from dse.search.evaluator import Progress
 from dse.search.progress import Stopped
@@ -157,5 +157,5 @@ def _run(task: RemoteTask, link: Link) -> Outcome:
     record = run_cell(cell, stream, [observe], times)
     times.model += task.earlier_model_seconds
     about = {"identity": cell.identity, "times": [times.searcher, times.model]}
-    summary = summarise(replace(named, cell=cell), record, times)
+    summary = summarise_cell(replace(named, cell=cell), record, times)
     return Outcome(named.key, summary, record=to_parquet(record, about))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from dse.campaign.config import NamedCell
 from dse.campaign.remote import ClusterLost, Piece, RemoteExecutor, RemoteTask, WorkerLost
 from dse.campaign.store import Store
-from dse.campaign.summary import Summary, summarise
+from dse.campaign.summary import Summary, summarise_cell
 from dse.campaign.worker import Outcome, Task, earlier_record, task_journal
 from dse.search.journal import Journal
 from dse.search.record import from_parquet, to_parquet
@@ -92,7 +92,7 @@ class RemoteRun:
             earlier = earlier_record(task)
             if earlier is not None and len(earlier[0]) == named.cell.budget:
                 self.display.started(named)
-                self._finish(summarise(named, *earlier), named)
+                self._finish(summarise_cell(named, *earlier), named)
                 return
             journal = task_journal(task, earlier and earlier[0])
         except StorageError:

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from dse.core.objective import canonical_objective
-from dse.support.errors import InputError, unknown, within
-from dse.support.schema import Limits, Schema, read
+from dse.support.errors import InputError, errors_within, unknown_name
+from dse.support.schema import Limits, Schema, read_schema
 from dse.support.toml import read_toml
-from dse.support.validation import table
+from dse.support.validation import check_table
 
 SHOWING = ("reference", "baseline", "reprice", "published", "looks")
 """The keys of a campaign's file that reports alone read: no record depends on them."""
@@ -64,7 +64,7 @@ def read_showing(
     for key in ("reference", "baseline"):
         if data[key] is not None:
             if data[key] not in searchers:
-                raise unknown(key, data[key], searchers, f"{where}, which must be one of its searchers")
+                raise unknown_name(key, data[key], searchers, f"{where}, which must be one of its searchers")
             found[key] = data[key]
     if data["reprice"]:
         found["reprice"] = list(dict.fromkeys(data["reprice"]))
@@ -83,9 +83,9 @@ def _published(
     place = f"published {str(folder / given)!r}" if shared else where
     entries = read_toml(str(folder / given), place) if shared else {"published": given}
     found = []
-    for number, entry in enumerate(read(_PublishedFile, entries, place).published):
+    for number, entry in enumerate(read_schema(_PublishedFile, entries, place).published):
         at = f"{place}: published[{number}]"
-        with within(at):
+        with errors_within(at):
             found.append(asdict(entry) | {"objective": canonical_objective(entry.objective)})
         if not shared:
             _see_own(found[-1], searchers, problems, at)
@@ -109,24 +109,24 @@ def _see_own(
     for place, key in enumerate(("network", "objective")):
         own = sorted({problem[place] for problem in problems})
         if entry[key] not in own:
-            raise unknown(key, entry[key], own, f"{at}, which must be one of the campaign's")
+            raise unknown_name(key, entry[key], own, f"{at}, which must be one of the campaign's")
     if not entry["ratios"]:
         raise InputError(f"{at}: ratios must have one or more of the campaign's searchers")
     for name in entry["ratios"]:
         if name not in searchers:
-            raise unknown("searcher", name, searchers, f"{at}.ratios")
+            raise unknown_name("searcher", name, searchers, f"{at}.ratios")
 
 
 def _looks(given: Any, searchers: Collection[str], folder: Path, where: str) -> dict[str, Any]:
     """How searchers are drawn, by the campaign's own table or a file."""
     shared = isinstance(given, str)
     place = f"looks {str(folder / given)!r}" if shared else f"{where}: looks"
-    entries = table(read_toml(str(folder / given), place) if shared else given, place)
-    looks = {name: read(Look, look, f"[{name}] of {place}") for name, look in entries.items()}
+    entries = check_table(read_toml(str(folder / given), place) if shared else given, place)
+    looks = {name: read_schema(Look, look, f"[{name}] of {place}") for name, look in entries.items()}
     own = {name: asdict(look) for name, look in looks.items() if name in searchers}
     others = [name for name in looks if name not in searchers]
     if others and not shared:
-        raise unknown("searcher", others[0], searchers, place)
+        raise unknown_name("searcher", others[0], searchers, place)
     if not looks:
         raise InputError(f"{place} must have a table of a searcher, with colour, line and marker")
     return own

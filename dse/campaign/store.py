@@ -23,12 +23,12 @@ from dse.core.domains import definition_of
 from dse.search.abilities import recorded_settings
 from dse.support.errors import InputError
 from dse.support.files import refuse_links, sync_folder
-from dse.support.hashing import plain
-from dse.support.telling import Tell, nobody
+from dse.support.hashing import plain_data
+from dse.support.telling import Tell, tell_nobody
 
 
 @contextmanager
-def locked(folder: Path) -> Iterator[None]:
+def locked_folder(folder: Path) -> Iterator[None]:
     """Hold a campaign's folder. InputError where another process does, or where it cannot be written."""
     try:
         lock = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
@@ -79,7 +79,7 @@ class Store:
                 f"folder {str(folder)!r} cannot be used: {error.strerror}; choose another with --out"
             ) from None
         self._open = ExitStack()
-        self._open.enter_context(locked(folder))
+        self._open.enter_context(locked_folder(folder))
         try:
             self.optima: dict[str, Any] = {}
             self.runs: list[dict[str, Any]] = []
@@ -143,7 +143,7 @@ class Store:
         """The finished cells that the ledger has."""
         return (summary for summary in self.ledger.summaries() if summary.key in self.cells)
 
-    def prove_optima(self, tell: Tell = nobody) -> None:
+    def prove_optima(self, tell: Tell = tell_nobody) -> None:
         """Certify the optimum of every problem that can be, so that reports tell how far searches end."""
         self.optima |= optimum_figures(self.campaign, self.optima, tell)
 
@@ -165,7 +165,7 @@ class Store:
     @property
     def outdated(self) -> bool:
         """Whether `curves.parquet` is not there, or says otherwise than the campaign's file what it is."""
-        return plain(self._about()) != plain(self._written)
+        return plain_data(self._about()) != plain_data(self._written)
 
     def close(self) -> None:
         """Let others have the folder."""

@@ -16,7 +16,7 @@ from dse.campaign.showing import Look, Published
 from dse.campaign.summary import STEPS, Summary
 from dse.search.run import MAX_SAMPLES
 from dse.support.errors import InputError, shorten
-from dse.support.schema import Limits, Schema, read
+from dse.support.schema import Limits, Schema, read_schema
 from dse.support.validation import INT64_MAX
 
 MAX_SEEDS = 100_000
@@ -179,7 +179,7 @@ class _Summary(Schema):
     steps: dict[str, Steps]
 
 
-def parse(text: object, where: str) -> Any:
+def parse_stored(text: object, where: str) -> Any:
     """The value of JSON that may have infinities in it; `where` names the place in messages."""
     if not isinstance(text, str | bytes):
         raise InputError(f"{where} must be JSON text, got {shorten(text)}")
@@ -193,7 +193,7 @@ def parse(text: object, where: str) -> Any:
 
 def check_about(about: Any, where: str) -> dict[str, Any]:
     """What curves say of their campaign, as it is, if it is all well."""
-    read(_About, about, where)
+    read_schema(_About, about, where)
     for name in (
         "campaign",
         "cost_model",
@@ -218,7 +218,7 @@ def check_about(about: Any, where: str) -> dict[str, Any]:
 
 def check_identity(identity: Any, where: str) -> dict[str, Any]:
     """A cell's identity, as it is, if it is all well."""
-    read(_Identity, identity, where)
+    read_schema(_Identity, identity, where)
     _check_text([identity["searcher"], identity["problem"]["cost_model"], *identity["versions"]], where)
     found: dict[str, Any] = identity
     return found
@@ -226,7 +226,7 @@ def check_identity(identity: Any, where: str) -> dict[str, Any]:
 
 def check_record(about: Any, where: str) -> dict[str, Any]:
     """What a record says of its cell, as it is, if it is all well."""
-    read(_RecordAbout, about, where)
+    read_schema(_RecordAbout, about, where)
     check_identity(about["identity"], f"{where}: identity")
     found: dict[str, Any] = about
     return found
@@ -237,7 +237,7 @@ def check_summary(row: Any, where: str) -> Summary:
     if not isinstance(row, Mapping):
         raise InputError(f"{where} must be a table of names and values, got {shorten(row)}")
     row = Summary.renamed(row)
-    read(_Summary, row, where)
+    read_schema(_Summary, row, where)
     _check_text([value for value in row.values() if isinstance(value, str)], where)
     _check_text(list(row["infeasible"]), f"{where}: infeasible")
     steps = row["steps"]

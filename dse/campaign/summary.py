@@ -15,7 +15,7 @@ from dse.core.evaluations import Evaluations
 from dse.core.problem import AnyProblem
 from dse.core.reasons import Reason
 from dse.search.abilities import abilities_of
-from dse.search.fronts import entering, nondominated
+from dse.search.fronts import entering_rows, nondominated_rows
 from dse.search.record import Record, count_distinct
 from dse.search.run import RunTimes
 from dse.support.arrays import FloatArray, IntArray
@@ -105,7 +105,7 @@ def _packed(kind: str, values: Sequence[float]) -> Sequence[float]:
         return array("d", values)
 
 
-def summarise(named: NamedCell, record: Record, times: RunTimes) -> Summary:
+def summarise_cell(named: NamedCell, record: Record, times: RunTimes) -> Summary:
     """The summary of a cell from its whole record."""
     cell, problem = named.cell, named.problem
     return Summary(
@@ -125,7 +125,7 @@ def summarise(named: NamedCell, record: Record, times: RunTimes) -> Summary:
         elsewhere=abilities_of(cell.searcher).samples_elsewhere,
         searcher_seconds=round(times.searcher, 3),
         model_seconds=round(times.model, 3),
-        **progress(record),
+        **progress_of_record(record),
     )
 
 
@@ -135,7 +135,7 @@ def _clock_ghz(problem: AnyProblem, record: Record) -> float:
     return 0.0 if isinstance(hertz, np.ndarray) else problem.accelerator.clock_ghz
 
 
-def progress(record: Record) -> dict[str, Any]:
+def progress_of_record(record: Record) -> dict[str, Any]:
     """What a Summary has of the record alone, by its names."""
     evaluations = record.evaluations()
     several = bool(np.isnan(evaluations.loss).any())
@@ -158,14 +158,14 @@ def progress(record: Record) -> dict[str, Any]:
 def _moving(evaluations: Evaluations) -> IntArray:
     """The samples that moved the front of cycles and energy."""
     feasible = np.flatnonzero(evaluations.reason == 0)
-    found: IntArray = feasible[entering(_figures(evaluations)[feasible])]
+    found: IntArray = feasible[entering_rows(_figures(evaluations)[feasible])]
     return found
 
 
 def _front(record: Record, moving: IntArray) -> dict[str, Any]:
     """What a Summary has of several objectives alone."""
     evaluations = record.evaluations().take(moving)
-    front = moving[nondominated(_figures(evaluations))]
+    front = moving[nondominated_rows(_figures(evaluations))]
     steps = {"index": moving.tolist(), "loss": [0.0] * len(moving)} | {
         name: getattr(evaluations, name).tolist() for name in STEPS[2:]
     }

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from dse.campaign.config import NamedCell, only_grown
-from dse.campaign.summary import Summary, summarise
+from dse.campaign.summary import Summary, summarise_cell
 from dse.search.abilities import abilities_of
 from dse.search.journal import Journal
 from dse.search.progress import SharedProgress, Stopped
 from dse.search.record import Record, read_parquet, write_parquet
 from dse.search.run import RunTimes, open_journal, run_cell
 from dse.support.errors import InputError, StorageError, format_exception
-from dse.support.hashing import plain
+from dse.support.hashing import plain_data
 
 RECORDS, JOURNALS, PROGRESS = "cells", "journals", ".progress"
 """What there is in a campaign's folder of single cells."""
@@ -87,7 +87,7 @@ def _run(task: Task) -> Summary:
     named, cell = task.named, task.named.cell
     earlier = earlier_record(task)
     if earlier is not None and len(earlier[0]) == cell.budget:
-        return summarise(named, *earlier)
+        return summarise_cell(named, *earlier)
     times, shared = RunTimes(), SharedProgress(task.folder / PROGRESS)
     with task_journal(task, earlier and earlier[0]) as journal:
         record = run_cell(cell, journal, [shared.observer(task.place)], times)
@@ -96,7 +96,7 @@ def _run(task: Task) -> Summary:
         about = {"identity": cell.identity, "times": [times.searcher, times.model]}
         write_parquet(record, task.record_path, about)
         journal.discard()
-    return summarise(named, record, times)
+    return summarise_cell(named, record, times)
 
 
 def earlier_record(task: Task) -> tuple[Record, RunTimes] | None:
@@ -108,7 +108,7 @@ def earlier_record(task: Task) -> tuple[Record, RunTimes] | None:
         return None
     record, about = read_parquet(task.record_path)
     cell = task.named.cell
-    before, now = about.get("identity", {}), plain(cell.identity)
+    before, now = about.get("identity", {}), plain_data(cell.identity)
     known = isinstance(before, dict) and before.keys() == now.keys()
     grown = known and only_grown(before, now) and not abilities_of(cell.searcher).plans_for_budget
     if not (before == now or grown) or len(record) != before["budget"]:

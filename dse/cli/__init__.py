@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 import typer
 from typer.exceptions import TyperException
 
-from dse.cli.application import build
+from dse.cli.application import build_application
 from dse.cli.compiling_view import compiling_said
 from dse.support.errors import InputError, format_exception, one_line
 from dse.support.interrupts import ignore_interrupts
@@ -41,11 +41,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     _open_streams()
     arguments = list(sys.argv[1:] if argv is None else argv) or ["--help"]
     try:
-        app = build()
+        app = build_application()
         if COMPLETE in os.environ:
-            from dse.cli.options import answer
+            from dse.cli.options import answer_shell
 
-            answer(app)
+            answer_shell(app)
         # Not through typer's own main, which prints errors its way and makes a reader that left a failure.
         with (
             app.make_context("dse", arguments) as context,

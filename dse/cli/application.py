@@ -15,7 +15,7 @@ import typer
 import dse
 from dse.cli import commands
 from dse.support.errors import InputError, one_line
-from dse.support.plugins import entry_named, installed, load_entry, names_of
+from dse.support.plugins import entry_named, installed_entries, load_entry, names_of
 
 GROUP = "dse.commands"
 """The entry-point group under which any installed package offers commands: functions as typer takes them."""
@@ -32,7 +32,7 @@ REST = "More"
 
 
 @cache
-def build() -> Any:
+def build_application() -> Any:
     """The `dse` command with every subcommand: those of `dse.cli.commands`, and those that packages offer."""
     app = typer.Typer(rich_markup_mode="rich", context_settings=_SETTINGS)
     app.callback()(_dse)
@@ -70,7 +70,7 @@ def _own() -> dict[str, Any]:
 
 def _offered() -> dict[str, Any]:
     """Those of installed packages. One that cannot be loaded says so when it is asked for."""
-    entries = installed(GROUP)
+    entries = installed_entries(GROUP)
     return {name: _loaded(name, entries) for name in names_of(entries)}
 
 
@@ -102,14 +102,14 @@ def _dse(
 
 
 @cache
-def examples() -> dict[str, list[str]]:
+def examples_of_commands() -> dict[str, list[str]]:
     """The examples by command, as in `bench cost`; the program's own by an empty text."""
     return tomllib.loads(Path(__file__).with_name("examples.toml").read_text(encoding="utf-8"))
 
 
 def add_examples(application: Any) -> None:
     """Have every command's help end with its examples; those of packages that are gone are left out."""
-    for path, lines in examples().items():
+    for path, lines in examples_of_commands().items():
         command = application
         for name in path.split():
             command = command and command.commands.get(name)

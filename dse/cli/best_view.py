@@ -10,7 +10,7 @@ from dse.cli import output
 from dse.core.layer import in_all
 from dse.core.limits import AT_MOST
 from dse.core.objective import OBJECTIVES, objective_named
-from dse.support.quantities import energy, energy_of_mapping, quantity
+from dse.support.quantities import energy_in_words, energy_of_mapping, quantity_in_words
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -80,17 +80,23 @@ def best_figures(best: Mapping[str, Any], unit: str) -> tuple[object, ...]:
     """The loss, the cycles and the energy of a network's layer, for a table; nothing where it has no best."""
     if not best:
         return (None,) * 3
-    return quantity(best["loss"], unit), best["cycles"], energy_of_mapping(best["energy_nj"])
+    return quantity_in_words(best["loss"], unit), best["cycles"], energy_of_mapping(best["energy_nj"])
 
 
 def show_totals(console: Console, data: Mapping[str, Any]) -> None:
     """Print what a network's layers come to, if all of them have a mapping, and what that is the least of."""
     totals, objective = data["totals"], data["objective"]
     if totals:
-        latency, spent = quantity(totals["latency"], "s", DIGITS), quantity(totals["energy"], "J", DIGITS)
-        edp, own = quantity(totals["edp"], "J s", DIGITS), ""
+        latency, spent = (
+            quantity_in_words(totals["latency"], "s", DIGITS),
+            quantity_in_words(totals["energy"], "J", DIGITS),
+        )
+        edp, own = quantity_in_words(totals["edp"], "J s", DIGITS), ""
         if objective in totals and objective not in OBJECTIVES:
-            own = f", {objective} {quantity(totals[objective], objective_named(objective).unit, DIGITS)}"
+            own = (
+                f", {objective} "
+                f"{quantity_in_words(totals[objective], objective_named(objective).unit, DIGITS)}"
+            )
         console.print(f"whole network: {latency}, {spent}, EDP {edp}{own}", style="green")
         name = "EDP" if objective == "edp" else objective
         layers, several = len(data["layers"]), len(objective_named(objective).terms) > 1
@@ -124,7 +130,7 @@ def show_detail(console: Console, detail: Detail, *, tensors: bool = False) -> N
         title += ", and what all else waits for" if detail.waits else ""
     # What limits the layer is another question: an optimum takes no more PEs than can be fed.
     _print_parts(console, f"{title}: most on {detail.bound}", "cycles", cycles, whole)
-    _print_parts(console, "where the energy goes", "energy", spent, sum(spent.values()), energy)
+    _print_parts(console, "where the energy goes", "energy", spent, sum(spent.values()), energy_in_words)
     kinds = list(dict.fromkeys(kind for words in detail.words.values() for kind in words))
     rows = [(store, *(words.get(kind) for kind in kinds)) for store, words in detail.words.items()]
     store = "level" if detail.tensors else "to and from"
@@ -143,7 +149,7 @@ def with_breakdown(problem: AnyProblem, entry: Mapping[str, Any], *, detail: boo
     return {**entry, "best": {**best, "breakdown": parts}}
 
 
-def bar(share: float, width: int = WIDTH) -> str:
+def share_bar(share: float, width: int = WIDTH) -> str:
     """A bar of a share from 0 to 1, to an eighth of a character."""
     eighths = round(min(max(share, 0.0), 1.0) * width * 8)
     return "█" * (eighths // 8) + EIGHTHS[eighths % 8].strip()
@@ -159,7 +165,7 @@ def _print_parts(
 ) -> None:
     """Parts with their shares of the total, which need not be their sum."""
     rows = [
-        (name, shown(part), f"{part / (total or 1):.1%}", bar(part / (total or 1)))
+        (name, shown(part), f"{part / (total or 1):.1%}", share_bar(part / (total or 1)))
         for name, part in parts.items()
     ]
     output.print_table(console, title, ("part", unit, "share", ""), rows, figures=(unit, "share"))
@@ -170,9 +176,9 @@ def _print_tensors(console: Console, detail: Detail) -> None:
     for level, kept in detail.tensors.items():
         for number, (tensor, words) in enumerate(kept.items()):
             counts = (int(words[kind]) for kind in ("instances", "tile", *ACCESSES))
-            rows.append(("" if number else level, tensor, *counts, energy(words["energy_nj"])))
+            rows.append(("" if number else level, tensor, *counts, energy_in_words(words["energy_nj"])))
         if level in detail.leakage_nj:
-            rows.append(("", "leakage", *[None] * 5, energy(detail.leakage_nj[level])))
+            rows.append(("", "leakage", *[None] * 5, energy_in_words(detail.leakage_nj[level])))
     heads = ("level", "tensor", "instances", "words in each", *ACCESSES, "energy")
     title = "tensors: words moved by all instances of a level"
     output.print_table(console, title, heads, rows, figures=heads[2:])

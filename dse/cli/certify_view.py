@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from dse.cli import output
 from dse.cli.best_view import DIGITS, best_figures, show_best, show_folder, show_totals, within_limits
 from dse.core.cost_models import unit_of
-from dse.support.quantities import energy, quantity
+from dse.support.quantities import energy_in_words, quantity_in_words
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -81,12 +81,12 @@ def show_layer(
         }
         console.print(words[certificate.status], style="red")
     else:
-        claim = f"{_claim(certificate)} {problem.objective} {quantity(best.loss, unit, DIGITS)}"
+        claim = f"{_claim(certificate)} {problem.objective} {quantity_in_words(best.loss, unit, DIGITS)}"
         if hardware := problem.hardware_of(best.genes):
             claim += f", on {hardware}"
         show_best(console, problem.on_machine_of(best.genes), claim, best, detail=detail)
     if certificate.status == "bounded":
-        bound = f"no mapping is below {quantity(certificate.lower_bound, unit, DIGITS)}"
+        bound = f"no mapping is below {quantity_in_words(certificate.lower_bound, unit, DIGITS)}"
         next_run = "the same command goes on from here" if kept else "--time-limit gives more"
         more = f"; the time ran out, {next_run}" if certificate.counts.open else ""
         console.print(bound + more)
@@ -132,7 +132,8 @@ def show_network(data: Mapping[str, Any], out: Path | None, *, kept: bool, roofl
         console.print(_of_total(data))
     if data["time_limit"] is not None:
         console.print(
-            f"all proofs took {output.short(data['seconds'])} of {output.short(data['time_limit'])} s"
+            f"all proofs took {output.short_number(data['seconds'])} of "
+            f"{output.short_number(data['time_limit'])} s"
         )
     if open_:
         layers = len(data["layers"])
@@ -141,7 +142,7 @@ def show_network(data: Mapping[str, Any], out: Path | None, *, kept: bool, roofl
         next_run = ": the same command goes on from here" if goes_on else ""
         console.print(f"proven: {layers - len(open_)} of {layers} layers{next_run}")
     if data["lower_bound"] is not None:
-        bound = quantity(data["lower_bound"], unit, DIGITS)
+        bound = quantity_in_words(data["lower_bound"], unit, DIGITS)
         above = f"; what was found is at most {_percent(data['gap'])} above it" if data["gap"] else ""
         console.print(f"no mappings of its layers have a lower total {objective} than {bound}{above}")
         if data["gap"] and data["gap"] <= data["within"] and not open_:
@@ -170,7 +171,7 @@ def _of_total(data: Mapping[str, Any]) -> str:
         )
     return (
         f"{claim} total {name}, by {total['proofs']:,} proofs of least energy + m x latency in "
-        f"{output.short(total['seconds'])} s; {own}"
+        f"{output.short_number(total['seconds'])} s; {own}"
     )
 
 
@@ -194,11 +195,11 @@ def _of_ties(certificate: Certificate, *, kept: bool) -> str:
     assert ties is not None
     fast = ties.objective.startswith("energy")
     as_good, less = ("as fast", "takes less energy") if fast else ("as cheap", "is faster")
-    proof, seconds = ties.proof, output.short(ties.proof.own_seconds)
+    proof, seconds = ties.proof, output.short_number(ties.proof.own_seconds)
     if proof.status == "optimal":
         return f"of the mappings that are {as_good} none {less}: that is proven too ({seconds} s)"
     other, unit = ("energy", "J") if fast else ("latency", "s")
-    bound = quantity(proof.lower_bound, unit, DIGITS)
+    bound = quantity_in_words(proof.lower_bound, unit, DIGITS)
     next_run = "; the same command goes on" if kept else ""
     return (
         f"of the mappings that are {as_good} none has {other} below {bound}: whether one {less} than this is "
@@ -213,8 +214,8 @@ def _of_nests(certificate: Certificate, problem: AnyProblem, unit: str) -> str:
         uneven = getattr(problem.accelerator, "nests", "") == "uneven"
         alone = "a proof over even nests alone may end: --nests even"
         return alone if uneven and certificate.status == "bounded" else ""
-    proof, seconds = beside.proof, output.short(beside.proof.own_seconds)
-    bound = quantity(proof.lower_bound, unit, DIGITS)
+    proof, seconds = beside.proof, output.short_number(beside.proof.own_seconds)
+    bound = quantity_in_words(proof.lower_bound, unit, DIGITS)
     if beside.nests == "even":
         return f"no even nest is below {bound}: that is proven too ({seconds} s)"
     if proof.status == "optimal":
@@ -231,7 +232,7 @@ def _proof(certificate: Certificate, problem: AnyProblem) -> str:
     """What was bounded and what was priced, in a sentence."""
     from dse.core.domains import prover_of
 
-    counts, seconds = certificate.counts, output.short(certificate.seconds)
+    counts, seconds = certificate.counts, output.short_number(certificate.seconds)
     if not counts.groups:
         return (
             f"the bound is what every one of {counts.mappings:,} mappings must do at least, not one of them "
@@ -239,7 +240,7 @@ def _proof(certificate: Certificate, problem: AnyProblem) -> str:
         )
     kept = ", kept from an earlier run" if certificate.cached else ""
     if certificate.earlier_seconds:
-        kept = f" after {output.short(certificate.earlier_seconds)} s of earlier runs{kept}"
+        kept = f" after {output.short_number(certificate.earlier_seconds)} s of earlier runs{kept}"
     left = f", {counts.open:,} left" if counts.open else ""
     beyond = " or beyond the limits" if within_limits(problem) else ""
     boxes = "box" if counts.groups == 1 else "boxes"
@@ -254,7 +255,7 @@ def roofline_line(entry: Mapping[str, Any]) -> str:
     """What no mapping of a layer does better than, and how far its best one is from it."""
     bounds = entry["roofline"]
     least = f"roofline: at least {bounds['cycles']:,} cycles ({bounds['bound_by']}) and "
-    least += energy(bounds["energy_nj"], DIGITS)
+    least += energy_in_words(bounds["energy_nj"], DIGITS)
     if bounds["cycles_above"] is None:
         return least
     return f"{least}; this takes {_times(bounds['cycles_above'])} and {_times(bounds['energy_above'])} that"
@@ -273,7 +274,7 @@ def show_rooflines(console: Console, data: Mapping[str, Any]) -> None:
         name = entry["layer"].rpartition(":")[2]
         work = bounds.get("macs_per_word") or bounds["macs_per_bit"]
         figures = (f"{work:.4g}", bounds["bound_by"], bounds["cycles"])
-        rows.append((name, *figures, above[0], energy(bounds["energy_nj"]), above[1]))
+        rows.append((name, *figures, above[0], energy_in_words(bounds["energy_nj"]), above[1]))
     heads = (
         "layer",
         f"MACs a {' or '.join(sorted(units))}",
@@ -289,7 +290,7 @@ def show_rooflines(console: Console, data: Mapping[str, Any]) -> None:
 
 def draw_rooflines(data: Mapping[str, Any], folder: Path) -> None:
     """Write the picture into the folder, where the cost model has rooflines and layers have mappings."""
-    from dse.report.plots.files import png
+    from dse.report.plots.files import png_bytes
     from dse.report.plots.roofline import roofline_figure
     from dse.support.files import write_whole
 
@@ -309,7 +310,7 @@ def draw_rooflines(data: Mapping[str, Any], folder: Path) -> None:
     if layers:
         how = f"least {data['objective']}, {data['cost_model']}; areas are shares of the network's cycles"
         figure = roofline_figure(f"{data['network']} on {data['accelerator']}", how, layers, units[0])
-        write_whole(folder / PICTURE, png(figure), "figure")
+        write_whole(folder / PICTURE, png_bytes(figure), "figure")
 
 
 def _times(ratio: float | None) -> str:

@@ -10,7 +10,7 @@ from dse.cli import output
 from dse.core.cost_models import unit_of
 from dse.optimum.chains.sharing import described_loops
 from dse.support.errors import InputError
-from dse.support.quantities import energy, quantity
+from dse.support.quantities import energy_in_words, quantity_in_words
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -79,11 +79,11 @@ def show_chains(proof: ChainProof, data: Mapping[str, Any], residence: Residence
         console.print("some layer has no feasible mapping", style="red")
         return
     claim = data["status"] if data["gap"] == 0 else f"{data['status']}, gap {data['gap']:.2%}"
-    console.print(f"{claim} {proof.objective} {quantity(best.loss, unit, DIGITS)}", style="green")
+    console.print(f"{claim} {proof.objective} {quantity_in_words(best.loss, unit, DIGITS)}", style="green")
     _show_staying(console, proof)
     _show_runs(console, proof, residence)
     _show_gain(console, data)
-    console.print(f"proof of {data['proofs']} phases in {output.short(data['seconds'])} s")
+    console.print(f"proof of {data['proofs']} phases in {output.short_number(data['seconds'])} s")
     for check in data.get("verified", []):
         console.print(f"{'verified' if check['passed'] else 'FAILED'}: {check['name']}: {check['seen']}")
     if out is not None:
@@ -136,7 +136,7 @@ def _show_runs(console: Console, proof: ChainProof, residence: Residence) -> Non
         console.print()
         for line in described_loops(shared.tiling, shared.group):
             console.print(line, style="bold")
-        spent = energy(shared.joules * 1e9, DIGITS)
+        spent = energy_in_words(shared.joules * 1e9, DIGITS)
         line = f"together x {shared.count:,}: {shared.cycles:,.0f} cycles, {spent}"
         console.print(line)
         for run in shared.runs:
@@ -146,7 +146,7 @@ def _show_runs(console: Console, proof: ChainProof, residence: Residence) -> Non
 def _show_run(console: Console, run: Run, proof: ChainProof, residence: Residence) -> None:
     held = f", {'+'.join(run.phase.held)} in place" if run.phase.held else ""
     held += ", adding to earlier sums" if run.phase.returned else ""
-    spent = energy(run.best.energy_nj, DIGITS)
+    spent = energy_in_words(run.best.energy_nj, DIGITS)
     console.print()
     line = f"{run.name} x {run.count:,}: {run.best.cycles:,} cycles, {spent}{held}"
     console.print(line, style="bold")
@@ -161,5 +161,12 @@ def _show_gain(console: Console, data: Mapping[str, Any]) -> None:
     rows = []
     for name, unit in (("latency", "s"), ("energy", "J"), ("edp", "J s")):
         before, after, times = (data[key][name] for key in ("layer_by_layer", "totals", "gain"))
-        rows.append((name, quantity(before, unit, DIGITS), quantity(after, unit, DIGITS), f"{times:.4g}"))
+        rows.append(
+            (
+                name,
+                quantity_in_words(before, unit, DIGITS),
+                quantity_in_words(after, unit, DIGITS),
+                f"{times:.4g}",
+            )
+        )
     output.print_table(console, "whole network", ["figure", "layer by layer", "chains", "gain"], rows)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dse.cli import output
 from dse.cli.best_view import DIGITS, show_folder
 from dse.core.cost_models import unit_of
-from dse.support.quantities import energy, quantity
+from dse.support.quantities import energy_in_words, quantity_in_words
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -23,7 +23,7 @@ MAX_ROWS = 40
 """Of a front that is printed whole."""
 
 
-def show(found: Codesign, entry: dict[str, Any], out: Path | None, *, kept: bool) -> None:
+def show_codesign(found: Codesign, entry: dict[str, Any], out: Path | None, *, kept: bool) -> None:
     """Print it; `kept` says that the next run goes on from here."""
     console, unit = output.make_console(), unit_of(found.objective, found.space.model.name)
     title = (
@@ -46,13 +46,13 @@ def show(found: Codesign, entry: dict[str, Any], out: Path | None, *, kept: bool
             more = "; between are more sums of mappings than are gone through"
         if found.ended and "max_power" in found.caps:
             more = "; below the best, slower mappings alone may keep the caps: these are not looked for"
-        bound = quantity(found.lower_bound, unit, DIGITS)
+        bound = quantity_in_words(found.lower_bound, unit, DIGITS)
         console.print(f"no machine and mappings are below {bound}{more}")
     earlier = f" ({found.proofs_kept:,} of earlier runs)" if found.proofs_kept else ""
     console.print(
         f"proof: {found.boxes:,} boxes of machines, {found.machines_excluded:,} machines beyond a limit, "
-        f"{found.proofs:,} proofs of layers{earlier}, {output.short(found.cpu_seconds)} CPU s, "
-        f"{output.short(found.seconds)} s"
+        f"{found.proofs:,} proofs of layers{earlier}, {output.short_number(found.cpu_seconds)} CPU s, "
+        f"{output.short_number(found.seconds)} s"
     )
     for check in entry.get("verified", []):
         sign, style = ("verified", "green") if check["passed"] else ("NOT VERIFIED", "red")
@@ -87,9 +87,9 @@ def show_front(found: MachineFront, out: Path | None) -> None:
         totals, area = best["totals"], best.get("area_mm2")
         rows.append(
             (
-                quantity(totals["latency"], "s", DIGITS),
-                quantity(totals["energy"], "J", DIGITS),
-                quantity(totals["edp"], "J s", DIGITS),
+                quantity_in_words(totals["latency"], "s", DIGITS),
+                quantity_in_words(totals["energy"], "J", DIGITS),
+                quantity_in_words(totals["edp"], "J s", DIGITS),
                 "-" if area is None else f"{area:.4g} mm2",
                 ", ".join(f"{name} {value:,.10g}" for name, value in best["parameters"].items()),
             )
@@ -110,7 +110,7 @@ def show_front(found: MachineFront, out: Path | None) -> None:
     )
     console.print(
         f"{len(found.points):,} points{few}, each with its proof: {claim}; {found.proofs:,} proofs of "
-        f"layers, {output.short(found.seconds)} s"
+        f"layers, {output.short_number(found.seconds)} s"
     )
     show_folder(console, out)
 
@@ -127,7 +127,7 @@ def _one_a_machine(points: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def draw_front(found: MachineFront, folder: Path) -> None:
     """Write the picture of a front over machines into the folder, if it has points."""
-    from dse.report.plots.files import png
+    from dse.report.plots.files import png_bytes
     from dse.report.plots.front import Chip, machines_figure
     from dse.support.files import write_whole
 
@@ -148,7 +148,7 @@ def draw_front(found: MachineFront, folder: Path) -> None:
         figure = machines_figure(
             title, how, ((shown[0], units[shown[0]]), (shown[1], units[shown[1]])), chips
         )
-        write_whole(folder / "front.png", png(figure), "figure")
+        write_whole(folder / "front.png", png_bytes(figure), "figure")
 
 
 def _show_best(
@@ -157,7 +157,13 @@ def _show_best(
     """Print a machine, the network's mappings and what they cost."""
     unit = unit_of(found.objective, found.space.model.name)
     rows = [
-        (layer["layer"], layer["repeats"], layer["cycles"], energy(layer["energy_nj"]), milliwatts(layer))
+        (
+            layer["layer"],
+            layer["repeats"],
+            layer["cycles"],
+            energy_in_words(layer["energy_nj"]),
+            power_in_words(layer),
+        )
         for layer in best["layers"]
     ]
     heads = ("layer", "repeats", "cycles", "energy", "mean power")
@@ -167,14 +173,16 @@ def _show_best(
     for name, (front, of) in NAMES.items():
         machine += f", {front}{best[name]:.4g} {of}" if name in best else ""
     console.print(
-        f"{claim} {found.objective} {quantity(best['value'], unit, DIGITS)}, on {machine}", style="green"
+        f"{claim} {found.objective} {quantity_in_words(best['value'], unit, DIGITS)}, on {machine}",
+        style="green",
     )
     totals, networks = best["totals"], best.get("networks", ())
     of = "whole network" if not networks else "weighted sum" if "share" in networks[0] else "all runs"
     console.print(
-        f"{of}: {best['cycles']:,.10g} cycles, {quantity(totals['latency'], 's', DIGITS)}, "
-        f"{quantity(totals['energy'], 'J', DIGITS)}, EDP {quantity(totals['edp'], 'J s', DIGITS)}, "
-        f"mean power {milliwatts(totals)}"
+        f"{of}: {best['cycles']:,.10g} cycles, {quantity_in_words(totals['latency'], 's', DIGITS)}, "
+        f"{quantity_in_words(totals['energy'], 'J', DIGITS)}, EDP "
+        f"{quantity_in_words(totals['edp'], 'J s', DIGITS)}, "
+        f"mean power {power_in_words(totals)}"
     )
 
 
@@ -185,10 +193,10 @@ def _show_networks(console: Console, networks: Sequence[dict[str, Any]]) -> None
             one["network"],
             f"{one['share']:.4g}" if "share" in one else f"{one['runs']:,}",
             f"{one['cycles']:,.10g}",
-            quantity(one["latency"], "s", DIGITS),
-            quantity(one["energy"], "J", DIGITS),
-            quantity(one["edp"], "J s", DIGITS),
-            milliwatts(one),
+            quantity_in_words(one["latency"], "s", DIGITS),
+            quantity_in_words(one["energy"], "J", DIGITS),
+            quantity_in_words(one["edp"], "J s", DIGITS),
+            power_in_words(one),
         )
         for one in networks
     ]
@@ -198,9 +206,9 @@ def _show_networks(console: Console, networks: Sequence[dict[str, Any]]) -> None
         output.print_table(console, title, (*heads, "EDP", "mean power"), rows, figures=heads[1:])
 
 
-def milliwatts(figures: dict[str, Any]) -> str:
+def power_in_words(figures: dict[str, Any]) -> str:
     """The mean power of a network or layer in words."""
-    return quantity(figures["mean_power_mw"], "mW")
+    return quantity_in_words(figures["mean_power_mw"], "mW")
 
 
 def _no_machine(found: Codesign) -> str:
@@ -222,4 +230,4 @@ def _caps(found: Codesign) -> str:
     """The caps on the network's run in words."""
     units = {"max_latency": ("latency", "s"), "max_power": ("mean power", "W")}
     words = [(*units[name], cap) for name, cap in found.caps.items()]
-    return "".join(f", {figure} at most {quantity(cap, unit)}" for figure, unit, cap in words)
+    return "".join(f", {figure} at most {quantity_in_words(cap, unit)}" for figure, unit, cap in words)

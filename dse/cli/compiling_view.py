@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
-from dse.cli.output import error_console, short
+from dse.cli.output import error_console, short_number
 from dse.support import jit
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class CompilingView:
             bar.update(bar.task_ids[0], description=text, completed=found.done, total=found.functions)
         elif now - self._said_at > EVERY:
             self._said_at = now
-            taken = short(found.seconds + now - begun)
+            taken = short_number(found.seconds + now - begun)
             of = f"{found.done} of {found.functions} functions in {taken} s"
             say(f"compiling kernels: {of}" + (f", now {found.kernel}" if found.kernel else ""))
 
@@ -96,7 +96,7 @@ class CompilingView:
         """Say what it took, if it was said that it began; nothing more from now on."""
         self._stack.close()
         if self._said_at is not None and self.followed is not None and self.followed.done:
-            say(f"kernels were compiled, once after an installation: {short(self.followed.seconds)} s")
+            say(f"kernels were compiled, once after an installation: {short_number(self.followed.seconds)} s")
 
 
 def _bar() -> Any:

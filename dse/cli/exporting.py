@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dse.cli.options import complete_format
-from dse.support.errors import InputError, unknown
+from dse.support.errors import InputError, unknown_name
 
 if TYPE_CHECKING:
     from dse.core.problem import AnyProblem
@@ -32,7 +32,7 @@ def check_format(name: str) -> str:
 
     known = dict.fromkeys(kind for one in installed_domains() for kind in domain_named(one).formats)
     if name not in known:
-        raise unknown("format", name, tuple(known))
+        raise unknown_name("format", name, tuple(known))
     return name
 
 

@@ -10,7 +10,7 @@ from dse.cli import output
 from dse.cli.best_view import DIGITS, show_folder
 from dse.core.objective import parse_objectives
 from dse.support.errors import InputError
-from dse.support.quantities import quantity
+from dse.support.quantities import quantity_in_words
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -51,7 +51,7 @@ def show_network_front(data: Mapping[str, Any], out: Path | None) -> None:
     console, points = output.make_console(), data["points"]
     title = f"{data['network']}, {data['accelerator']}, fronts of latency and energy, {data['cost_model']}"
     rows = [
-        (one["layer"], one["repeats"], one["status"], len(one["points"]), output.short(one["seconds"]))
+        (one["layer"], one["repeats"], one["status"], len(one["points"]), output.short_number(one["seconds"]))
         for one in data["layers"]
     ]
     heads = ("layer", "repeats", "status", "points", "seconds")
@@ -64,7 +64,8 @@ def show_network_front(data: Mapping[str, Any], out: Path | None) -> None:
         epsilon = data["epsilon"]
         near = f", within {epsilon:.2g} of the exact front" if epsilon else ""
         console.print(
-            f"{len(points):,} points{near}; {len(shown)} shown; least EDP {quantity(least, 'J s', DIGITS)}. "
+            f"{len(points):,} points{near}; {len(shown)} shown; least EDP "
+            f"{quantity_in_words(least, 'J s', DIGITS)}. "
             "Every layer has one mapping, however often it repeats"
         )
     if data["status"] != "optimal":
@@ -88,7 +89,7 @@ def show_found(console: Console, result: Result, layer: str, accelerator: str) -
     rows = [
         (
             point["index"],
-            *(quantity(point[name], unit, DIGITS) for name, unit in zip(names, units, strict=True)),
+            *(quantity_in_words(point[name], unit, DIGITS) for name, unit in zip(names, units, strict=True)),
         )
         for point in entry["front"]
     ]
@@ -99,14 +100,14 @@ def show_found(console: Console, result: Result, layer: str, accelerator: str) -
 
 def _missing(result: Result) -> str:
     """How much the found front lacks of the exact one, if that is known within a few seconds."""
-    from dse.optimum.front import certify_front, regret
+    from dse.optimum.front import certify_front, front_regret
 
     problem = result.cell.problem
     try:
         exact = certify_front(problem, PROOF_SECONDS)
         if exact.status == "bounded":
             return "the exact front takes longer: dse certify with the same objectives"
-        lacks = regret(exact, problem, result.record, [len(result.record)])[0]
+        lacks = front_regret(exact, problem, result.record, [len(result.record)])[0]
     except InputError as error:
         return f"no exact front to set it beside: {error}"
     return f"{lacks:.2%} of the hypervolume of the exact front is missing ({len(exact.points)} points)"
@@ -114,7 +115,7 @@ def _missing(result: Result) -> str:
 
 def draw_front(problem: AnyProblem | None, data: Mapping[str, Any], folder: Path) -> None:
     """Write the picture of a front, and of a layer's the page, into the folder, if it has points."""
-    from dse.report.plots.files import png
+    from dse.report.plots.files import png_bytes
     from dse.report.plots.front import front_figure
     from dse.support.files import write_whole
 
@@ -122,7 +123,7 @@ def draw_front(problem: AnyProblem | None, data: Mapping[str, Any], folder: Path
         title = f"{data.get('network') or data['layer']} on {data['accelerator']}"
         how = f"front of latency and energy, {data['cost_model']}: no mapping is below and left of it"
         points = [(point["latency"], point["energy"]) for point in data["points"]]
-        write_whole(folder / PICTURE, png(front_figure(title, how, {"exact front": points})), "figure")
+        write_whole(folder / PICTURE, png_bytes(front_figure(title, how, {"exact front": points})), "figure")
         if problem is not None:
             write_page(problem, title, how, data["points"], folder)
 
@@ -144,9 +145,9 @@ def write_page(
 
 def _claim(entry: Mapping[str, Any]) -> str:
     """What is proven of a layer's front."""
-    proofs, seconds = f"{len(entry['proofs'])} proofs", output.short(entry["seconds"])
+    proofs, seconds = f"{len(entry['proofs'])} proofs", output.short_number(entry["seconds"])
     before = (
-        f" after {output.short(entry['earlier_seconds'])} s of earlier runs"
+        f" after {output.short_number(entry['earlier_seconds'])} s of earlier runs"
         if entry["earlier_seconds"]
         else ""
     )
@@ -155,20 +156,25 @@ def _claim(entry: Mapping[str, Any]) -> str:
     if entry["status"] == "optimal":
         return f"exact front by {proofs} in {seconds} s{before}"
     left = entry["open"]
-    where = f" at {quantity(left['latency'], 's', DIGITS)} or less" if left["latency"] else ""
+    where = f" at {quantity_in_words(left['latency'], 's', DIGITS)} or less" if left["latency"] else ""
     known, best = left["best"], ""
     if known:
-        best = f", the best known {quantity(known['energy'], 'J', DIGITS)} (gap {left['gap']:.2%})"
+        best = f", the best known {quantity_in_words(known['energy'], 'J', DIGITS)} (gap {left['gap']:.2%})"
     return (
         f"{len(entry['points'])} points of the front are proven; the time ran out ({seconds} s{before}): no "
-        f"mapping{where} takes less than {quantity(left['energy'], 'J', DIGITS)}{best}. The same command "
+        f"mapping{where} takes less than "
+        f"{quantity_in_words(left['energy'], 'J', DIGITS)}{best}. The same command "
         "goes on from here"
     )
 
 
 def _figures(point: Mapping[str, Any]) -> tuple[str, str, str]:
     latency, energy = point["latency"], point["energy"]
-    return quantity(latency, "s", DIGITS), quantity(energy, "J", DIGITS), quantity(latency * energy, "J s")
+    return (
+        quantity_in_words(latency, "s", DIGITS),
+        quantity_in_words(energy, "J", DIGITS),
+        quantity_in_words(latency * energy, "J s"),
+    )
 
 
 def _some(points: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

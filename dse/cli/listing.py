@@ -221,10 +221,10 @@ def cost_models() -> list[Entry]:
 
 def technologies() -> list[Entry]:
     """The tables of published energies: each figure, and where they are from."""
-    from dse.core.technology import load_technology, technologies
+    from dse.core.technology import load_technology, technology_names
 
     found = []
-    for name in technologies():
+    for name in technology_names():
         table = load_technology(name)
         unit = "times a MAC" if table.times_a_mac else "pJ"
         figures = [_figure(one, unit) for one in table.figures]
@@ -269,7 +269,7 @@ def _campaign(path: Path, file: str) -> Entry:
     return {"file": file, **chosen, "searchers": names, "sentence": sentence}
 
 
-def kinds() -> dict[str, Callable[[], list[Entry]]]:
+def listed_kinds() -> dict[str, Callable[[], list[Entry]]]:
     """All that is listed, by kind: each kind of designs calls its hardware by a name of its own."""
     hardware = {kind.hardware_kind: kind.hardware for kind in _with_presets()}
     return {
@@ -283,7 +283,7 @@ def kinds() -> dict[str, Callable[[], list[Entry]]]:
     }
 
 
-def aliases() -> dict[str, tuple[str, ...]]:
+def aliases_of_kinds() -> dict[str, tuple[str, ...]]:
     """Other names of kinds: what they list."""
     return {"networks": ("workloads",), "presets": tuple(kind.hardware_kind for kind in _with_presets())}
 

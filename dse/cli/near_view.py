@@ -8,7 +8,7 @@ from dse.cli import output
 from dse.cli.best_view import DIGITS
 from dse.core.listed import MOST, Listed
 from dse.optimum.near import lister_for
-from dse.support.quantities import energy, quantity
+from dse.support.quantities import energy_in_words, quantity_in_words
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -26,10 +26,10 @@ def show_near(console: Console, problem: AnyProblem, listed: Listed, unit: str) 
     rows = [
         (
             place,
-            quantity(one.loss, unit, DIGITS),
+            quantity_in_words(one.loss, unit, DIGITS),
             f"{one.loss / least - 1:.3%}" if least else "-",
             one.cycles,
-            energy(one.energy_nj, DIGITS),
+            energy_in_words(one.energy_nj, DIGITS),
             lister.in_a_line(one.mapping),
         )
         for place, one in enumerate(listed.mappings[:SHOWN], 1)
@@ -50,5 +50,5 @@ def _claim(listed: Listed, unit: str, among: str) -> str:
         return f"{count:,} {kind}, each nest of loops once{among}: that there are no others is proven"
     if count >= MOST:
         return f"more than {MOST:,} {kind}: ask for a smaller share, or for --best N"
-    left = f", and no other is below {quantity(listed.bound, unit, DIGITS)}"
+    left = f", and no other is below {quantity_in_words(listed.bound, unit, DIGITS)}"
     return f"{count:,} {kind} were found in time{left}"

@@ -18,7 +18,7 @@ import typer
 from dse.support.errors import InputError
 
 
-def answer(app: Callable[..., object]) -> None:
+def answer_shell(app: Callable[..., object]) -> None:
     """Have the application answer the shell that asks, which ends the process.
 
     bash takes a word with a colon for several, and replaces only what is behind the colon.
@@ -64,9 +64,9 @@ def complete_layer(incomplete: str) -> list[str]:
 
 def complete_executor(incomplete: str) -> list[str]:
     """The installed executors."""
-    from dse.campaign.executors import executors
+    from dse.campaign.executors import executor_names
 
-    return _beginning(incomplete, executors())
+    return _beginning(incomplete, executor_names())
 
 
 def complete_network(incomplete: str) -> list[str]:

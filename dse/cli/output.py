@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from dse.support.errors import visible
+from dse.support.errors import visible_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -50,7 +50,7 @@ def make_console() -> Console:
             raise BrokenPipeError
 
         def print(self, *objects: Any, **options: Any) -> None:
-            texts = [visible(item) if isinstance(item, str) else item for item in objects]
+            texts = [visible_text(item) if isinstance(item, str) else item for item in objects]
             super().print(*texts, **{"soft_wrap": all(isinstance(text, str) for text in texts)} | options)
 
     width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else PIPE_WIDTH
@@ -88,9 +88,9 @@ def print_table(
     table = Table(box=box.SIMPLE_HEAD)
     for index, column in enumerate(columns):
         number = column in figures or any(isinstance(row[index], int | float) for row in rows)
-        whole = number or index == 0 or all(len(shown(row[index])) <= SHORT for row in rows)
+        whole = number or index == 0 or all(len(shown_value(row[index])) <= SHORT for row in rows)
         # As wide as its widest cell: rich counts words alone, and a name may be a path with spaces in it.
-        least = max(cell_len(text) for text in (column, *(shown(row[index]) for row in rows)))
+        least = max(cell_len(text) for text in (column, *(shown_value(row[index]) for row in rows)))
         table.add_column(
             column,
             justify="right" if number else "left",
@@ -99,7 +99,7 @@ def print_table(
             overflow="fold",
         )
     for row in rows:
-        table.add_row(*(shown(value) for value in row))
+        table.add_row(*(shown_value(value) for value in row))
     least = console.measure(table, options=console.options.update(width=WIDEST)).minimum
     console.width = max(console.width, least)
     print_heading(console, title)
@@ -114,7 +114,7 @@ def print_failures(console: Console, failures: Mapping[str, str]) -> None:
         console.print(f"failed: {', '.join(names[:MAX_NAMED])}{rest}: {reason}", style="red")
 
 
-def shown(value: object) -> str:
+def shown_value(value: object) -> str:
     """A value as a table shows it: counts with separators, floats with four digits, nothing as a dash."""
     if value is None:
         return "-"
@@ -124,9 +124,9 @@ def shown(value: object) -> str:
         return f"{value:,}"
     if isinstance(value, float):
         return f"{value:,.4g}" if math.isfinite(value) else "-"
-    return visible(str(value))
+    return visible_text(str(value))
 
 
-def short(value: float) -> str:
+def short_number(value: float) -> str:
     """A number of two digits or more, as people write it: `0.0031`, `45`, `1,234`."""
     return f"{value:.2g}" if abs(value) < 99.5 else f"{value:,.0f}"

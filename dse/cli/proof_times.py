@@ -56,7 +56,9 @@ def sampled(sets: Sets, number: int, seed: int) -> Sets:
     return bench.sample(sets, number, np.random.default_rng(seed))
 
 
-def show(report: Mapping[str, Sequence[Row]], model: str, which: str = "every distinct layer") -> None:
+def show_proof_times(
+    report: Mapping[str, Sequence[Row]], model: str, which: str = "every distinct layer"
+) -> None:
     """Print the tables for people; `which` are the problems, in words."""
     console = output.make_console()
     title = f"Proofs of {which}, nothing kept, cost model {model}, seconds of computing"

@@ -14,7 +14,7 @@ from dse.cli.best_view import DIGITS, best_figures, show_best, show_folder, show
 from dse.cli.front_view import show_found
 from dse.core.objective import names_several
 from dse.support.errors import InputError
-from dse.support.quantities import quantity
+from dse.support.quantities import quantity_in_words
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -61,7 +61,7 @@ class Bar:
     def __call__(self, progress: Progress) -> None:
         """Bring the bar up to date."""
         self.samples = progress.samples
-        best = quantity(progress.best_loss, self._unit) if progress.best_loss < math.inf else "-"
+        best = quantity_in_words(progress.best_loss, self._unit) if progress.best_loss < math.inf else "-"
         pace = self._pace.seen(progress.samples, progress.replayed)
         self._progress.update(self._task, completed=progress.samples, best=best, pace=pace)
         if not self._terminal and self._pace.worth_a_line():
@@ -94,7 +94,7 @@ def show_layer(result: Result, layer: str, accelerator: str, out: Path | None, *
         console.print("nothing feasible was found", style="red")
         console.print(f"sample 0: {_first_refusal(result)}")
     else:
-        value = quantity(best.loss, unit_of(problem.objective, problem.model.name), DIGITS)
+        value = quantity_in_words(best.loss, unit_of(problem.objective, problem.model.name), DIGITS)
         claim = f"best {problem.objective} {value}, found by sample {best.index:,}"
         if hardware := problem.hardware_of(best.genes):
             claim += f", on {hardware}"
@@ -127,7 +127,7 @@ def _gap(problem: AnyProblem, loss: float) -> str:
         certificate = certify(problem, PROOF_SECONDS)
     except InputError as error:
         return f"how far it is from the optimum is not known: {error}"
-    above = f"{output.short(100 * gap_between(loss, certificate.lower_bound))} %"
+    above = f"{output.short_number(100 * gap_between(loss, certificate.lower_bound))} %"
     if certificate.status != "optimal":
         if not certificate.counts.groups:
             return f"at most {above} above the optimum, by what every mapping must do"

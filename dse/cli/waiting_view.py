@@ -16,7 +16,7 @@ SECONDS = 3.0
 
 
 @contextmanager
-def steps(seconds: float = SECONDS) -> Iterator[Tell]:
+def tell_of_steps(seconds: float = SECONDS) -> Iterator[Tell]:
     """Tell of steps until the block ends."""
     if not sys.stderr.isatty():
         with _lines(seconds) as tell:

@@ -13,7 +13,7 @@ from typing import Any
 
 from dse.support.errors import InputError, shorten
 from dse.support.toml import is_toml, read_toml
-from dse.support.validation import table, whole_number
+from dse.support.validation import check_table, whole_number
 
 KEY = "calibration"
 USELESS = (
@@ -45,7 +45,7 @@ def lines_of(samples: int, error: float, useful: bool = True) -> list[str]:
 
 
 def _read(said: object, where: str) -> tuple[int, float, bool]:
-    data = dict(table(said, f"{where}: {KEY}"))
+    data = dict(check_table(said, f"{where}: {KEY}"))
     error, useful = data.get("error"), data.pop("useful", True)
     if not isinstance(useful, bool):
         raise InputError(f"{where}: {KEY}: useful must be true or false, got {shorten(useful)}")

@@ -16,7 +16,7 @@ from dse.core.objective import objective_named
 from dse.core.problem import AnyProblem
 from dse.support.arrays import FloatArray, IntArray
 from dse.support.errors import InputError
-from dse.support.validation import table
+from dse.support.validation import check_table
 
 OPTIMAL, BOUNDED, INFEASIBLE = "optimal", "bounded", "infeasible"
 STATUSES = (OPTIMAL, BOUNDED, INFEASIBLE)
@@ -276,7 +276,7 @@ def from_dict(data: object, problem: AnyProblem) -> Certificate:
     InputError if it is another problem's, malformed, or not what the cost model says today.
     """
     try:
-        entry = table(data, "certificate")
+        entry = check_table(data, "certificate")
         about: Mapping[str, Any] = entry["certificate"]
         best = _kept_best(problem, entry["best"]) if entry["best"] else None
         found = Certificate(

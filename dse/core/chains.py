@@ -21,17 +21,17 @@ PERFECT = 0.5
 
 
 @lru_cache(maxsize=4096)
-def divisors(number: int) -> tuple[int, ...]:
+def find_divisors(number: int) -> tuple[int, ...]:
     """The divisors of a positive number, ascending."""
     low = np.arange(1, isqrt(number) + 1)
     low = low[number % low == 0]
     return tuple(sorted({*low.tolist(), *(number // low).tolist()}))
 
 
-def primes(number: int) -> tuple[int, ...]:
+def distinct_primes(number: int) -> tuple[int, ...]:
     """The distinct prime factors of a positive number, ascending."""
     found: list[int] = []
-    for factor in divisors(number)[1:]:
+    for factor in find_divisors(number)[1:]:
         if all(factor % prime for prime in found):
             found.append(factor)
     return tuple(found)
@@ -59,7 +59,9 @@ class Chain:
         ):
             if tile is not None and not self._fits(tile, whole):
                 hint = (
-                    f"; expected one of {listed_values(divisors(whole))}" if self.tiles == "factors" else ""
+                    f"; expected one of {listed_values(find_divisors(whole))}"
+                    if self.tiles == "factors"
+                    else ""
                 )
                 raise InputError(f"fixed {self._misfit(level, tile, whole, name)}{hint}")
 
@@ -70,7 +72,7 @@ class Chain:
             return (self.outer,)
         if self.tiles == "any":
             return range(self.inner or 1, self.size + 1)
-        return tuple(tile for tile in divisors(self.size) if tile % (self.inner or 1) == 0)
+        return tuple(tile for tile in find_divisors(self.size) if tile % (self.inner or 1) == 0)
 
     def inner_choices(self, outer: int) -> Sequence[int]:
         """The inner tiles of an outer tile, ascending."""
@@ -89,7 +91,7 @@ class Chain:
             return len(outers)
         if self.tiles == "any":
             return (outers[0] + outers[-1]) * len(outers) // 2
-        return sum(len(divisors(outer)) for outer in outers)
+        return sum(len(find_divisors(outer)) for outer in outers)
 
     def draw(self, rng: np.random.Generator, n: int) -> tuple[IntArray, IntArray]:
         """`n` outer and `n` inner tiles: half of the pairs perfect factors, half of any sizes.
@@ -113,8 +115,8 @@ class Chain:
         """Pairs of tiles that leave no rest (m, 2), if any; for each outer tile the first and how many."""
         pairs = [
             (outer, inner)
-            for outer in divisors(self.size)
-            for inner in divisors(outer)
+            for outer in find_divisors(self.size)
+            for inner in find_divisors(outer)
             if outer in self.outer_choices and inner in self.inner_choices(outer)
         ]
         if not pairs:
@@ -139,7 +141,7 @@ class Chain:
         return f"the output's {self.dim}" if self.dim in ("Y", "X") else f"the layer's {self.dim}"
 
     def _cuts(self, whole: int) -> Sequence[int]:
-        return divisors(whole) if self.tiles == "factors" else range(1, whole + 1)
+        return find_divisors(whole) if self.tiles == "factors" else range(1, whole + 1)
 
     def _fits(self, tile: int, whole: int) -> bool:
         return 1 <= tile <= whole and (self.tiles == "any" or whole % tile == 0)

@@ -17,8 +17,8 @@ from dse.core.cost_model import AnyCostModel
 from dse.core.model_settings import ModelSettings
 from dse.core.names import names_function
 from dse.core.objective import objective_named
-from dse.support.errors import InputError, shorten, unknown
-from dse.support.plugins import entry_named, load_entry, names_of, origins
+from dse.support.errors import InputError, shorten, unknown_name
+from dse.support.plugins import entry_named, load_entry, names_of, origins_of_entries
 
 GROUP = "dse.cost_models"
 """The entry-point group under which any installed package offers cost models."""
@@ -86,7 +86,7 @@ def cost_model(spec: str, folder: Path | None = None) -> AnyCostModel:
         short = f"{name}:{kind.main.upper()}" if kind.main else f"{name}({kind.required()[0]}=...)"
         raise InputError(f"{where} needs {', '.join(kind.required())}; expected {short}")
     if kind is None:
-        raise unknown("cost model", spec, all_models())
+        raise unknown_name("cost model", spec, all_models())
     found = kind.parse(settings, where) if isinstance(settings, str) else kind.from_dict(settings, where)
     return with_settings(made, found if folder is None else found.beside(folder))
 
@@ -110,7 +110,7 @@ def _named(spec: str) -> tuple[str, str | dict[str, str] | None]:
         return FUNCTIONS, {"function": spec}
     if not rest:
         return spec, None
-    raise unknown("cost model", spec, (*all_models(), "MODULE:FUNCTION", "FILE.py:FUNCTION"))
+    raise unknown_name("cost model", spec, (*all_models(), "MODULE:FUNCTION", "FILE.py:FUNCTION"))
 
 
 def class_of_spec(spec: str) -> type[AnyCostModel]:
@@ -164,7 +164,7 @@ def unit_of(objective: str, spec: str) -> str:
 
 def model_origin(name: str) -> dict[str, str]:
     """The distribution that offers the cost model `name`, with its version; empty if none is installed."""
-    return origins(name, _entries())
+    return origins_of_entries(name, _entries())
 
 
 def says_version(model: object) -> bool:

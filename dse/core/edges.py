@@ -8,8 +8,8 @@ from math import gcd
 from typing import Any
 
 from dse.core.layer import Layer
-from dse.support.errors import InputError, unknown
-from dse.support.validation import table
+from dse.support.errors import InputError, unknown_name
+from dse.support.validation import check_table
 
 INPUT, WEIGHT, BESIDE = "I", "W", ""
 OUTPUT = "O"
@@ -90,7 +90,7 @@ class Chain:
         return tuple(edge for edge in self.edges if edge.source == source)
 
 
-def ordered(dims: str) -> str:
+def ordered_dims(dims: str) -> str:
     """Dims once each, in the order of EVERYTHING."""
     return "".join(dim for dim in EVERYTHING if dim in dims)
 
@@ -100,7 +100,7 @@ def see_edges(edges: Iterable[Edge], names: Sequence[str], where: str) -> None:
     taken: set[tuple[str, str]] = set()
     for edge in edges:
         if edge.source not in names:
-            raise unknown("layer", edge.source, names, f"{where}: {edge.reader} reads")
+            raise unknown_name("layer", edge.source, names, f"{where}: {edge.reader} reads")
         if names.index(edge.source) >= names.index(edge.reader):
             raise InputError(
                 f"{where}: {edge.reader} reads {edge.source}, which must stand before it: layers are in the "
@@ -194,5 +194,5 @@ class WholeNetwork:
 
 def layer_from_dict(data: object) -> Any:
     """What a problem has for its layer, in plain data: a Layer, or a WholeNetwork."""
-    entry = table(data, "layer")
+    entry = check_table(data, "layer")
     return WholeNetwork.from_dict(entry) if "layers" in entry else Layer.from_dict(entry)

@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Any
 
 from dse.support.errors import InputError, shorten
-from dse.support.validation import keys
+from dse.support.validation import check_keys
 
 MAX_CHOICES = 4096
 """Values of one figure."""
@@ -42,7 +42,7 @@ def read_choices(given: object, where: str, check: Check) -> Values:
 
 
 def _read_range(given: Mapping[str, Any], where: str, check: Check) -> Values:
-    keys(given, where, required=("from", "to", "step"))
+    check_keys(given, where, required=("from", "to", "step"))
     ends = {key: check(given[key], f"{where}.{key}") for key in ("from", "to")}
     first, last = (Decimal(repr(ends[key])) for key in ("from", "to"))
     step = given["step"]

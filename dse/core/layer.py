@@ -9,9 +9,9 @@ from typing import Annotated, Any
 
 from dse.core.reads import Reads, reads_of
 from dse.core.widths import NO_WIDTHS, Widths
-from dse.support.errors import InputError, shorten, unknown, within
-from dse.support.schema import Limits, Schema, read
-from dse.support.validation import INT64_MAX, table, whole_number
+from dse.support.errors import InputError, errors_within, shorten, unknown_name
+from dse.support.schema import Limits, Schema, read_schema
+from dse.support.validation import INT64_MAX, check_table, whole_number
 
 DIMS = ("K", "C", "Y", "X", "R", "S")
 """Output channels, input channels, input rows and columns, filter rows and columns."""
@@ -65,7 +65,7 @@ class Layer:
             raise InputError(f"layer: name must be a line of text, got {shorten(self.name)}")
         label = _label(self.name)
         if self.type not in TYPES:
-            raise unknown("type", self.type, TYPES, label)
+            raise unknown_name("type", self.type, TYPES, label)
         for dim in DIMS:
             object.__setattr__(self, dim, whole_number(getattr(self, dim), f"{label}: {dim}", most=MAX_SIZE))
         object.__setattr__(self, "stride", _pair(self.stride, f"{label}: stride", least=1))
@@ -153,15 +153,15 @@ class Layer:
         stride, padding and dilation (a number or [rows, columns]) and, of a CONV, groups; `type` GEMM with M,
         N, K; `type` FC with outputs, inputs. Always optional: batch, name, repeats, bits.
         """
-        entry = table(data, where)
+        entry = check_table(data, where)
         kind = entry.get("type")
         if not isinstance(kind, str) or kind not in _KINDS:
             if "type" not in entry:
                 raise InputError(f"{where} lacks 'type'; expected one of {', '.join(_KINDS)}")
-            raise unknown("type", kind, _KINDS, where)
-        values = dict(vars(read(_KINDS[kind], entry, where)))
+            raise unknown_name("type", kind, _KINDS, where)
+        values = dict(vars(read_schema(_KINDS[kind], entry, where)))
         values["bits"] = Widths.read(values["bits"], f"{where}: bits")
-        with within(where, _label(values["name"])):
+        with errors_within(where, _label(values["name"])):
             if kind == "GEMM":
                 return cls.gemm(values["M"], values["N"], values["K"], **_counts(values))
             if kind == "FC":

@@ -13,7 +13,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, InvalidOperation
 from fractions import Fraction
 from typing import NamedTuple
 
-from dse.support.errors import InputError, shorten, unknown
+from dse.support.errors import InputError, shorten, unknown_name
 
 AT_MOST, AT_LEAST = "<=", ">="
 PE_USE, USE = "pe_use", "_use"
@@ -76,7 +76,7 @@ def _read(text: object, figures: Mapping[str, str]) -> Limit:
         raise InputError(f"a limit {READS}, got {shorten(text)}")
     figure, sign, share = parts.groups()
     if figure not in figures:
-        raise unknown("figure", figure, figures, "limit")
+        raise unknown_name("figure", figure, figures, "limit")
     if sign != figures[figure]:
         what = "may be used at most" if figures[figure] == AT_MOST else "has to be used at least"
         raise InputError(f"limit {text}: {figure} takes {figures[figure]!r}, as a share that {what}")

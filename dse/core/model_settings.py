@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Self
 
 from dse.core.calibration import without_calibration
 from dse.support.errors import InputError, shorten
-from dse.support.schema import Schema, read
+from dse.support.schema import Schema, read_schema
 from dse.support.toml import read_toml, toml_value
 from dse.support.validation import positive_number
 
@@ -35,7 +35,7 @@ class ModelSettings(Schema):
     @classmethod
     def from_dict(cls, data: object, where: str = "") -> Self:
         """The settings in parsed TOML: those that are named, the defaults for the rest."""
-        return read(cls, data, where or cls.label, cls.label)
+        return read_schema(cls, data, where or cls.label, cls.label)
 
     @classmethod
     def load(cls, path: str) -> Self:

@@ -45,7 +45,7 @@ def file_of(name: str) -> str | None:
     return found["path"] if found else None
 
 
-def beside(name: str, folder: Path) -> str:
+def name_beside(name: str, folder: Path) -> str:
     """A function's name as seen from a file in `folder`: a path there, if there is such a file."""
     path = file_of(name)
     if path is None or not os.path.isfile(folder / path):

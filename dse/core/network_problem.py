@@ -17,7 +17,7 @@ from dse.core.problem import SharedMembers
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError
 from dse.support.files import read_text
-from dse.support.strict_json import parse
+from dse.support.strict_json import parse_json
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ class NetworkProblem(SharedMembers, ABC):
     def find_mapping(self, name: str) -> Any:
         """The design in a file."""
         where = f"mapping file {name!r}"
-        return self.read_mapping(parse(read_text(name, where), where), where)
+        return self.read_mapping(parse_json(read_text(name, where), where), where)
 
     def export(self, kind: str, mapping: Any, folder: Path) -> tuple[list[Path], list[str]]:
         """Write a design into the folder, as JSON."""

@@ -19,7 +19,7 @@ from functools import cache
 import numpy as np
 
 from dse.core.objective_terms import FIGURES, MODEL_UNITS, NAMED, Figure, Objective, name_of
-from dse.support.errors import InputError, shorten, unknown
+from dse.support.errors import InputError, shorten, unknown_name
 
 __all__ = [
     "FIGURES", "MODEL_UNITS", "NAMED", "OBJECTIVES", "Figure", "Objective", "canonical_objective",
@@ -146,7 +146,7 @@ def _figure(name: str, text: str) -> str:
                 f"objective {shorten(text)}: sums and caps are of figures, as "
                 "'energy + 0.25 * latency' or 'energy where latency <= 0.001'"
             )
-        raise unknown("figure", name, FIGURES, f"objective {shorten(text)}")
+        raise unknown_name("figure", name, FIGURES, f"objective {shorten(text)}")
     return name
 
 
@@ -191,8 +191,8 @@ def _figures_of(name: str, text: str) -> dict[str, Decimal]:
             "with + and weights, as in 'energy * latency^2' or 'energy + 0.25 * latency'"
         )
     if name == text.strip():
-        raise unknown("objective", name, OBJECTIVES)
-    raise unknown("figure", name, OBJECTIVES, f"objective {shorten(text)}")
+        raise unknown_name("objective", name, OBJECTIVES)
+    raise unknown_name("figure", name, OBJECTIVES, f"objective {shorten(text)}")
 
 
 def _exponent(written: str, name: str, text: str) -> Decimal:

@@ -99,7 +99,7 @@ def compulsory_words(layer: Layer) -> Words:
     return Words(layer.K * (layer.C // layer.groups) * layer.R * layer.S, inputs, outputs)
 
 
-def roofline(
+def make_roofline(
     layer: Layer,
     peak: float,
     bandwidth: float,

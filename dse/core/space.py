@@ -15,7 +15,7 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from dse.support.arrays import BoolArray, FloatArray, IntArray, plain
+from dse.support.arrays import BoolArray, FloatArray, IntArray, plain_array
 
 Kind = Literal["ordinal", "categorical", "permutation"]
 
@@ -178,7 +178,7 @@ class GeneVectors(ABC):
             raise ValueError(
                 f"gene vectors must be integers of shape (n, {count}), got {vectors.dtype} {vectors.shape}"
             )
-        return plain(vectors)
+        return plain_array(vectors)
 
     def checked(self, genes: Any) -> IntArray:
         """The same; ValueError for one that is not in the space."""

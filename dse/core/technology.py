@@ -20,8 +20,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any
 
-from dse.support.errors import InputError, unknown
-from dse.support.schema import Limits, Schema, read
+from dse.support.errors import InputError, unknown_name
+from dse.support.schema import Limits, Schema, read_schema
 from dse.support.toml import is_toml, read_toml
 
 MAC, REGISTER, SRAM, DRAM = "mac", "register", "sram", "dram"
@@ -180,7 +180,7 @@ def _switching(process_nm: float, volts: float) -> float:
     return a * volts**2 + b * volts + c
 
 
-def technologies() -> list[str]:
+def technology_names() -> list[str]:
     """The tables that come along, by name."""
     folder = files("dse.core.technologies")
     return sorted(item.name.removesuffix(".toml") for item in folder.iterdir() if is_toml(item.name))
@@ -188,17 +188,17 @@ def technologies() -> list[str]:
 
 def load_technology(name: str) -> Technology:
     """The table of a name, or in a TOML file. InputError in one line where there is none, or it is wrong."""
-    if name in technologies():
+    if name in technology_names():
         path = str(files("dse.core.technologies") / f"{name}.toml")
         return _made(name, read_toml(path, f"technology {name!r}"), f"technology {name!r}")
     if not is_toml(name):
-        raise unknown("technology", name, [*technologies(), "FILE.toml"])
+        raise unknown_name("technology", name, [*technology_names(), "FILE.toml"])
     where = f"technology file {name!r}"
     return _made(Path(name).stem, read_toml(name, where), where)
 
 
 def _made(name: str, data: Any, where: str) -> Technology:
-    found = read(_File, data, where)
+    found = read_schema(_File, data, where)
     seen: dict[tuple[str, int, int | None], int] = {}
     kinds = {figure.what for figure in found.figures}
     for place, figure in enumerate(found.figures):
@@ -214,7 +214,7 @@ def _made(name: str, data: Any, where: str) -> Technology:
                 f"{where}: figures[{place}]: {figure.what} is of no use beside a figure of {MAC}; keep one"
             )
         if figure.what not in KINDS:
-            raise unknown("what", figure.what, KINDS, f"{where}: figures[{place}]")
+            raise unknown_name("what", figure.what, KINDS, f"{where}: figures[{place}]")
         if (figure.what == SRAM) != (figure.bytes is not None):
             raise InputError(f"{where}: figures[{place}]: bytes are of sram, and sram has them")
         if figure.write_pj is not None and figure.what not in ACCESSES:

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from dse.core.layer import Layer
-from dse.support.errors import InputError, shorten, unknown
-from dse.support.strict_yaml import dump, line_of, with_note
+from dse.support.errors import InputError, shorten, unknown_name
+from dse.support.strict_yaml import dump_yaml, line_of, with_note
 
 NAMES = {"K": "M", "C": "C", "Y": "P", "X": "Q", "R": "R", "S": "S"}
 """How Timeloop's published problems call each dim."""
@@ -77,7 +77,7 @@ def read_directives(data: Any, where: str) -> Iterator[tuple[str, Mapping[str, A
         target, kind = str(entry["target"]), str(entry["type"])
         kind = "dataspace" if kind in KEPT else kind
         if kind not in READ or kind == "the file":
-            raise unknown("type", kind, ("temporal", "spatial", "dataspace"), at)
+            raise unknown_name("type", kind, ("temporal", "spatial", "dataspace"), at)
         _refuse_keys(entry, kind, at)
         if (target, kind) in seen:
             raise InputError(
@@ -92,7 +92,7 @@ def _refuse_keys(table: Mapping[str, Any], kind: str, at: str) -> None:
     for key in table:
         if key not in known:
             line = line_of(table, [key])
-            raise unknown("key", key, known, at if line is None else f"{at}, line {line}")
+            raise unknown_name("key", key, known, at if line is None else f"{at}, line {line}")
 
 
 def read_factors(given: Any, at: str, names: Mapping[str, str]) -> Counts:
@@ -105,7 +105,7 @@ def read_factors(given: Any, at: str, names: Mapping[str, str]) -> Counts:
         if name in names:
             found[names[name]] = (int(count), int(last or count))
         elif (int(count), last) != (1, ""):
-            raise unknown("dim", name, names, f"{at}.factors")
+            raise unknown_name("dim", name, names, f"{at}.factors")
     if _FACTOR.sub("", text).strip(", ") or any(
         min(pair) < 1 or pair[1] > pair[0] for pair in found.values()
     ):
@@ -118,7 +118,7 @@ def read_order(given: Any, at: str, names: Mapping[str, str], every: Sequence[st
     listed = [str(name) for name in given] if isinstance(given, list) else re.findall(r"[A-Za-z]", str(given))
     for name in listed:
         if name not in names and name not in UNSAID_DIMS:
-            raise unknown("dim", name, names, f"{at}.permutation")
+            raise unknown_name("dim", name, names, f"{at}.permutation")
     dims = [names[name] for name in listed if name in names]
     if len(dims) != len(set(dims)):
         raise InputError(f"{at}.permutation must hold each dim once, got {shorten(given)}")
@@ -132,7 +132,7 @@ def problem_text(layer: Layer, *, batch: bool = False) -> str:
     the layer itself.
     """
     about = f"{layer.name or 'layer'}: {layer}"
-    text = dump(about, {"problem": _problem(layer, ["N"] if batch else [])})
+    text = dump_yaml(about, {"problem": _problem(layer, ["N"] if batch else [])})
     return with_note(text, "layer", {**layer.to_dict(), "name": layer.name})
 
 

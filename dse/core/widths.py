@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from dse.support.errors import InputError, shorten, unknown
+from dse.support.errors import InputError, shorten, unknown_name
 from dse.support.validation import whole_number
 
 MAX_BITS = 1024
@@ -32,7 +32,7 @@ class Widths:
         names = [field.name for field in fields(cls)]
         for name, bits in data.items():
             if name not in names:
-                raise unknown("tensor", name, names, where)
+                raise unknown_name("tensor", name, names, where)
             whole_number(bits, f"{where}.{name}", most=MAX_BITS)
         return cls(**data)
 

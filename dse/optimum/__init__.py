@@ -40,7 +40,7 @@ def certify(
     """
     from dse.core.clock import Clock
     from dse.optimum.cache import load_certificate, user_folder
-    from dse.support.compilations import compiling
+    from dse.support.compilations import tell_of_compiling
 
     if not is_problem(problem):
         raise InputError(f"problem must be a Problem, as Problem(layer, accelerator), got {shorten(problem)}")
@@ -48,7 +48,7 @@ def certify(
         positive_number(time_limit, "time_limit")
     clock = Clock(time_limit, now)
     # Kernels are compiled once after an installation: that is no proof's time.
-    with compiling(clock.pause):
+    with tell_of_compiling(clock.pause):
         prover, begun = prover_of(problem), begun_with(problem, first) if first else None
         prover.refuse()
         # A floor is found sooner than a file is read and checked.

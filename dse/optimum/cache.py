@@ -71,7 +71,7 @@ def read_kept(path: Path, what: str, code: str) -> dict[str, Any] | None:
     try:
         if not path.is_file():
             return None
-        kept = strict_json.parse(read_text(str(path), what), what)
+        kept = strict_json.parse_json(read_text(str(path), what), what)
     except (OSError, ValueError):
         return None
     if (

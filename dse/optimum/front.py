@@ -23,7 +23,7 @@ from dse.core.objective import parse_objectives
 from dse.core.problem import AnyProblem
 from dse.core.proofs import Check
 from dse.optimum import certify, verify
-from dse.search.fronts import feasible_values, hypervolume, volumes
+from dse.search.fronts import dominated_volume, feasible_values, volumes_after
 from dse.search.record import Record
 from dse.support.arrays import FloatArray
 from dse.support.errors import InputError
@@ -260,7 +260,7 @@ def pairs_covered(points: Sequence[Incumbent], cycles: Any, energy: Any) -> Any:
     return cheap[place] <= energy
 
 
-def regret(front: Front, problem: AnyProblem, record: Record, after: Sequence[int]) -> FloatArray:
+def front_regret(front: Front, problem: AnyProblem, record: Record, after: Sequence[int]) -> FloatArray:
     """The share of the exact front's hypervolume that a record lacks after so many samples, ascending.
 
     Volumes are those of the figures' logarithms, so that a factor counts the same anywhere, up to a reference
@@ -279,6 +279,6 @@ def regret(front: Front, problem: AnyProblem, record: Record, after: Sequence[in
     exact = np.log(np.array(pairs))
     reference = exact.max(axis=0) + np.log(BEYOND)
     samples, values = feasible_values(problem, record)
-    found = volumes(samples, np.log(values), reference, after)
+    found = volumes_after(samples, np.log(values), reference, after)
     # What is found again is priced to the same bits; sums of volumes may be rounded otherwise.
-    return np.maximum(1.0 - found / hypervolume(exact, reference), 0.0)
+    return np.maximum(1.0 - found / dominated_volume(exact, reference), 0.0)

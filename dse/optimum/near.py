@@ -43,9 +43,9 @@ def with_near(
         known = (best,) if best else ()
         found = Listed(wanted, known, certificate.status != BOUNDED, bound, 0.0)
     else:
-        from dse.support.compilations import compiling
+        from dse.support.compilations import tell_of_compiling
 
         clock = Clock(None if time_limit is None else max(time_limit - certificate.own_seconds, 0.0))
-        with compiling(clock.pause):
+        with tell_of_compiling(clock.pause):
             found = lister.list_best(best, wanted, clock)
     return replace(certificate, within=found)

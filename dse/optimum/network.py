@@ -25,7 +25,7 @@ from dse.optimum.layer import certify_layer
 from dse.optimum.network_options import DEFAULTS, NetworkOptions, NetworkTime, SideBySide, side_by_side
 from dse.optimum.total import Total, has_total, least_total
 from dse.optimum.total_check import check_total
-from dse.search.network import MAPPINGS, NETWORK, layer_file, totals
+from dse.search.network import MAPPINGS, NETWORK, layer_file, network_totals
 from dse.support.files import make_folder, write_json
 
 CERTIFICATES = "certificates"
@@ -61,7 +61,7 @@ def certify_network(
     time = NetworkTime(options.time_limit, options.in_all, len(problems) * (1 + has_total(problems)))
     with side_by_side(options.workers) as run:
         layers, proofs = _certify_layers(accelerator, problems, options, time, run, out, observe)
-        own = totals(problems, layers)
+        own = network_totals(problems, layers)
         prove = partial(_prove_side_by_side, run, time, options.cache)
         least = _least_total(problems, proofs, own, options.gap, prove, lambda: time.over, observe_total)
     if least is not None:
@@ -120,7 +120,7 @@ def _described(
 ) -> dict[str, Any]:
     """What was proven of a network, as plain data; `least` is of its total, where there is one."""
     problem = next(iter(problems.values()))
-    total = totals(problems, layers)
+    total = network_totals(problems, layers)
     status, bound = bound_of_total(problems, proofs, total)
     if least is not None:
         # The layers' own mappings bound the total too; sums that are equal may be rounded otherwise.

@@ -97,9 +97,9 @@ class Comparison:
 
     def plot(self, name: str = "gap") -> Figure:
         """A figure of the report, by its name: `gap`, `convergence`, `profiles`, ..."""
-        from dse.report.plots import draw
+        from dse.report.plots import draw_figures
 
-        drawings = draw(self.study, self.report.findings)
+        drawings = draw_figures(self.study, self.report.findings)
         if name not in drawings:
             raise InputError(f"plot must be one of {', '.join(drawings)}, got {shorten(name)}")
         return drawings[name].build()

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from dse.analysis.findings import Findings, Interval
-from dse.analysis.significance import Lead, Verdict, ends
+from dse.analysis.significance import Lead, Verdict, figures_at_end
 from dse.analysis.study import Study
-from dse.report.formats import counted, names, over_target
-from dse.report.limits import problems, whose
-from dse.report.tables.standing import goal, leading
+from dse.report.formats import counted_noun, names_in_sentence, over_target
+from dse.report.limits import problems_in_words, whose_reference
+from dse.report.tables.standing import leading_searcher, ratio_goal
 from dse.report.tables.targets import efficiency_sentence
-from dse.report.warnings import warnings
+from dse.report.warnings import study_warnings
 
 STATISTIC = "interquartile mean"
 LISTED = 4
@@ -40,16 +40,16 @@ class Conclusions:
         return " ".join(sentence.text for sentence in self.sentences)
 
 
-def conclude(study: Study, findings: Findings) -> Conclusions:
+def conclude_study(study: Study, findings: Findings) -> Conclusions:
     """What is said of a study above all its figures."""
-    return Conclusions(tuple(_headline(study, findings)), tuple(warnings(study, findings)))
+    return Conclusions(tuple(_headline(study, findings)), tuple(study_warnings(study, findings)))
 
 
 def _headline(study: Study, findings: Findings) -> Iterator[Sentence]:
     """Who ends nearest to the best known, how sure that is, where the reference ends, and what it needs."""
     done = len(study.summaries)
     sofar = f"So far ({done:,} of {study.planned:,} cells)" if done < study.planned else ""
-    final, best = ends(findings.gap, study.cut), leading(study, findings)
+    final, best = figures_at_end(findings.gap, study.cut), leading_searcher(study, findings)
     if not final:
         yield Sentence(_nobody(study))
         return
@@ -77,17 +77,17 @@ def _nobody(study: Study) -> str:
     if not study.solved:
         return f"{whole}, and none has found a feasible mapping."
     if len(study.cut) == len(study.searchers):
-        return f"No searcher has the whole budget of {counted(study.budget, 'sample')}: {whole}."
+        return f"No searcher has the whole budget of {counted_noun(study.budget, 'sample')}: {whole}."
     return f"No searcher has a run on every problem yet: {whole}."
 
 
 def _nearest(study: Study, best: Lead, final: Mapping[str, Interval]) -> str:
     """Who is nearest, how near that is, and who comes next."""
-    over, after = problems(len(study.solved), None), f"after {counted(study.budget, 'sample')}"
-    nearest, end = f"nearest to {goal(study)}", final[best.searcher]
+    over, after = problems_in_words(len(study.solved), None), f"after {counted_noun(study.budget, 'sample')}"
+    nearest, end = f"nearest to {ratio_goal(study)}", final[best.searcher]
     if len(best.level) > 1:
         all_at = f"{'both' if len(best.level) == 2 else 'all'} {_at(study, end.value)}"
-        ahead = f"{names(best.level)} are {nearest} {after}, {all_at} ({STATISTIC})"
+        ahead = f"{names_in_sentence(best.level)} are {nearest} {after}, {all_at} ({STATISTIC})"
     else:
         ahead = f"{best.searcher} is {nearest} {after}, {_interval(study, end, STATISTIC)}"
     others = {name: found.value for name, found in final.items() if name not in best.level and found.finite}
@@ -113,7 +113,7 @@ def _lead(best: Lead) -> str:
         for kind, said in words.items()
         if kind in groups
     ]
-    return f"The lead of {best.searcher} is {names(clauses)}."
+    return f"The lead of {best.searcher} is {names_in_sentence(clauses)}."
 
 
 def _whom(found: Sequence[str], best: Lead, all_of_them: bool) -> str:
@@ -123,14 +123,14 @@ def _whom(found: Sequence[str], best: Lead, all_of_them: bool) -> str:
         if all_of_them:
             return f"{'both' if every == 2 else f'all {every}'} others"
         return "either of the others" if every == 2 else f"any of the {every} others"
-    return names(found) if len(found) <= LISTED else f"{len(found)} of the {every} others"
+    return names_in_sentence(found) if len(found) <= LISTED else f"{len(found)} of the {every} others"
 
 
 def _reference(study: Study, final: Mapping[str, Interval]) -> str:
     name = study.reference
-    subject = f"{name}, {whose(study)},"
+    subject = f"{name}, {whose_reference(study)},"
     if name in study.cut:
-        return f"{subject} has only {counted(study.budget_of(name), 'sample')} a run."
+        return f"{subject} has only {counted_noun(study.budget_of(name), 'sample')} a run."
     if name not in final:
         return f"{subject} has not run on all problems."
     if not final[name].finite:

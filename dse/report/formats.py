@@ -68,12 +68,12 @@ class Table:
         return cls(name, question, tuple(columns), kept, shown, shown[:brief])
 
 
-def figure(value: float) -> str:
+def loss_text(value: float) -> str:
     """A loss with four digits."""
     return f"{value:.4g}" if math.isfinite(value) else "infeasible"
 
 
-def ratio(value: float) -> str:
+def ratio_text(value: float) -> str:
     """A ratio to a reference, with three digits."""
     return f"{value:.3g}" if math.isfinite(value) else NOTHING
 
@@ -85,7 +85,7 @@ def over_target(value: float) -> str:
     return f"{value:.3f}" if value < 10 else f"{value:,.3g}"
 
 
-def factor(value: float) -> str:
+def factor_text(value: float) -> str:
     """A factor with two digits: 0.25, 3.4, 40, 1,200."""
     if not math.isfinite(value):
         return "never"
@@ -94,29 +94,29 @@ def factor(value: float) -> str:
     return f"{value:.0f}" if value >= 9.95 else f"{value:.2g}"
 
 
-def samples(value: float) -> str:
+def samples_text(value: float) -> str:
     """A number of samples, which may be a mean."""
     return f"{value:,.0f}" if math.isfinite(value) else "never"
 
 
-def probability(value: float) -> str:
+def probability_text(value: float) -> str:
     """A probability or a p value."""
     if math.isnan(value):
         return NOTHING
     return f"{value:.2f}" if value >= 0.1 else f"{value:.2g}"
 
 
-def names(found: Sequence[str]) -> str:
+def names_in_sentence(found: Sequence[str]) -> str:
     """Names in a sentence: "a, b and c"."""
     return found[0] if len(found) == 1 else f"{', '.join(found[:-1])} and {found[-1]}"
 
 
-def counted(count: int, noun: str) -> str:
+def counted_noun(count: int, noun: str) -> str:
     """A count with its noun: "1 seed", "2 seeds"."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
-def markdown(section: Section) -> str:
+def markdown_table(section: Section) -> str:
     """A section as a Markdown table under its heading and its note."""
     # pandas would need tabulate for this, one more dependency for the two lines of a head.
     title, heads, rows, note = section
@@ -136,7 +136,7 @@ def as_latex(section: Section) -> str:
     # pandas' to_latex leaves captions and the signs < > | as they are, which TeX prints as others.
     title, heads, rows, note = section
     # A table of a column that holds sentences, not figures, needs its lines broken.
-    columns = "".join("p{0.6\\textwidth}" if wordy(column) else "l" if place == 0 else "r"
+    columns = "".join("p{0.6\\textwidth}" if holds_sentences(column) else "l" if place == 0 else "r"
                       for place, column in enumerate(zip(*rows, strict=True)))  # fmt: skip
     body = [" & ".join(map(escaped, row)) + r" \\" for row in rows]
     lines = [
@@ -186,7 +186,7 @@ def _no_formula(cell: object) -> object:
     return f"'{cell}" if isinstance(cell, str) and cell[1:] and cell[0] in "=+-@" else cell
 
 
-def wordy(cells: Sequence[str]) -> bool:
+def holds_sentences(cells: Sequence[str]) -> bool:
     """Whether a column holds sentences rather than figures and names."""
     return max(map(len, cells), default=0) > 60
 

@@ -6,10 +6,10 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from dse.analysis.study import Study
-from dse.report.formats import counted, names
+from dse.report.formats import counted_noun, names_in_sentence
 
 
-def seeds(study: Study, ends: bool = False) -> str:
+def seeds_in_words(study: Study, ends: bool = False) -> str:
     """How many seeds are done: "10 seeds", or "5 to 10 seeds" where some searchers or problems have fewer.
 
     With `ends`, of the searchers that have the whole budget.
@@ -17,32 +17,32 @@ def seeds(study: Study, ends: bool = False) -> str:
     shown = [name for name in study.complete if not (ends and name in study.cut)]
     done = [len(study.cells(problem, name)) for name in shown for problem in study.problems]
     least, most = min(done, default=study.seeds), max(done, default=study.seeds)
-    return f"{least:,} to " * (least < most) + counted(most, "seed")
+    return f"{least:,} to " * (least < most) + counted_noun(most, "seed")
 
 
-def whose(study: Study) -> str:
+def whose_reference(study: Study) -> str:
     """How the reference came to be it: what stands behind its name."""
     if study.about.get("reference") == study.reference:
         return "the reference"
     return "the first searcher, as the campaign names no reference"
 
 
-def samples(study: Study) -> str:
+def samples_in_words(study: Study) -> str:
     """How many samples a run has: "2,000 samples", or "up to" as many where some have fewer."""
-    return "up to " * bool(study.cut) + counted(study.budget, "sample")
+    return "up to " * bool(study.cut) + counted_noun(study.budget, "sample")
 
 
-def without(study: Study, budget: int | None = None) -> str:
+def without_whom(study: Study, budget: int | None = None) -> str:
     """Whom figures at a budget, by default the whole one, leave out and why, in a sentence if anybody."""
-    found = missing(study, budget)
+    found = missing_searchers(study, budget)
     return f"Without {found}." if found else ""
 
 
-def missing(study: Study, budget: int | None = None) -> str:
+def missing_searchers(study: Study, budget: int | None = None) -> str:
     """The searchers that have less than a budget, by default the whole one: "walk (500 samples a run)"."""
     wanted = study.budget if budget is None else budget
     lacking = [name for name in study.searchers if study.budget_of(name) < wanted]
-    return names([f"{name} ({_each(study, name)})" for name in lacking]) if lacking else ""
+    return names_in_sentence([f"{name} ({_each(study, name)})" for name in lacking]) if lacking else ""
 
 
 def label(study: Study, searcher: str, shown: str) -> str:
@@ -57,26 +57,27 @@ def sentences(study: Study) -> Iterator[str]:
         if name in study.cut or study.seeds_of(name) < study.seeds:
             alike[study.budget_of(name), study.seeds_of(name)].append(name)
     for (budget, count), found in alike.items():
-        have = f"{names(found)} {'has' if len(found) == 1 else 'have'}"
-        seeds = f"{count:,} of {counted(study.seeds, 'seed')}"
+        have = f"{names_in_sentence(found)} {'has' if len(found) == 1 else 'have'}"
+        seeds = f"{count:,} of {counted_noun(study.seeds, 'seed')}"
         if budget == study.budget:
             yield f"{have} {seeds}, as the campaign says: intervals are of the seeds that there are."
             continue
         also = f", and {seeds}" if count < study.seeds else ""
         yield (
-            f"{have} {budget:,} of {counted(study.budget, 'sample')} a run{also}, as the campaign says, and "
+            f"{have} {budget:,} of {counted_noun(study.budget, 'sample')} a run{also}, as the "
+            "campaign says, and "
             "no figure beyond."
         )
 
 
-def problems(count: int, of: int | None) -> str:
+def problems_in_words(count: int, of: int | None) -> str:
     """So many problems, perhaps of so many: "1 problem", "the problem", "all 3 problems", "2 of 3"."""
     if of is None:
-        return counted(count, "problem")
+        return counted_noun(count, "problem")
     if of == 1:
         return "the problem"
     return f"all {of} problems" if count == of else f"{count} of {of} problems"
 
 
 def _each(study: Study, name: str) -> str:
-    return f"{counted(study.budget_of(name), 'sample')} a run"
+    return f"{counted_noun(study.budget_of(name), 'sample')} a run"

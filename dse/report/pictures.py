@@ -9,7 +9,7 @@ from pathlib import Path
 from dse.analysis.findings import Findings
 from dse.analysis.study import Study
 from dse.report.page.page import Page
-from dse.report.plots import Drawing, draw, remove_stale, svg, write_drawing
+from dse.report.plots import Drawing, draw_figures, remove_stale, svg_text, write_drawing
 from dse.report.plots.canvas import COLUMN
 from dse.support.files import write_whole
 from dse.support.telling import Tell
@@ -37,7 +37,7 @@ def write_pictures(
     With `pdf` the figures are files for a paper too.
     """
     path, folder = study.folder / PAGE, study.folder / "figures"
-    drawings = draw(study, findings) | {drawing.name: drawing for drawing in more}
+    drawings = draw_figures(study, findings) | {drawing.name: drawing for drawing in more}
 
     def write(figures: Mapping[str, str], files: Sequence[str]) -> None:
         coming = [drawing.title for name, drawing in drawings.items() if name not in figures]
@@ -48,7 +48,7 @@ def write_pictures(
     written = clock()
     for place, (name, drawing) in enumerate(drawings.items(), 1):
         tell(f"report: {path} can be opened; drawing figure {place} of {len(drawings)} on it")
-        figures[name] = svg(drawing.build(COLUMN))
+        figures[name] = svg_text(drawing.build(COLUMN))
         if clock() - written > AGAIN_SECONDS:
             write(figures, linked)
             written = clock()

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from dse.report.formats import Section, wordy
-from dse.report.tables.repriced import finding
-from dse.report.writing import Report, scope, table_of
+from dse.report.formats import Section, holds_sentences
+from dse.report.tables.repriced import repriced_finding
+from dse.report.writing import Report, table_of, tables_scope
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -25,9 +25,9 @@ def print_report(
     `path` is what to open of the report that was written, None if none was.
     """
     console.print(report.conclusions.headline, style="bold", soft_wrap=True, markup=False)
-    console.print(scope(report), soft_wrap=True, markup=False)
+    console.print(tables_scope(report), soft_wrap=True, markup=False)
     for found in report.repriced:
-        console.print(finding(found), soft_wrap=True, markup=False)
+        console.print(repriced_finding(found), soft_wrap=True, markup=False)
     for name in names or SHOWN:
         table = table_of(report, name)
         console.print(table.question, style="bold underline", soft_wrap=True, markup=False)
@@ -58,9 +58,9 @@ def _print_section(console: Console, section: Section, reference: str) -> None:
     table = RichTable(box=box.SIMPLE_HEAD)
     for place, head in enumerate(heads):
         column = [row[place] for row in cells]
-        justify: Literal["left", "right"] = "left" if place == 0 or wordy(column) else "right"
+        justify: Literal["left", "right"] = "left" if place == 0 or holds_sentences(column) else "right"
         # Sentences may break, figures and names not.
-        whole = None if wordy(column) else max(map(len, [head, *column]))
+        whole = None if holds_sentences(column) else max(map(len, [head, *column]))
         table.add_column(head, justify=justify, min_width=whole)
     for row in cells:
         table.add_row(*row, style="bold" if row[0] == reference else None)

@@ -11,12 +11,12 @@ from dse.analysis.findings import Findings
 from dse.analysis.repriced import Repriced
 from dse.analysis.study import Study
 from dse.report.conclusions import Conclusions
-from dse.report.tables.repriced import finding, notes
+from dse.report.tables.repriced import repriced_finding, repriced_notes
 
 SUMMARY = "summary.json"
 
 
-def summary(
+def study_summary(
     study: Study, findings: Findings, conclusions: Conclusions, repriced: Sequence[Repriced]
 ) -> dict[str, Any]:
     """The result as plain data; what JSON cannot say (infinities, NaN) is None."""
@@ -46,7 +46,7 @@ def summary(
     return {name: _plain(value) for name, value in found.items()}
 
 
-def regrets(findings: Findings) -> list[dict[str, Any]]:
+def study_regrets(findings: Findings) -> list[dict[str, Any]]:
     """Losses over the proven bound, problem by problem: 1 is perfect, None is nothing feasible."""
     return [
         {
@@ -67,11 +67,11 @@ def regrets(findings: Findings) -> list[dict[str, Any]]:
 def _repriced(repriced: Repriced) -> dict[str, Any]:
     return {
         "cost_model": repriced.other,
-        "finding": finding(repriced),
+        "finding": repriced_finding(repriced),
         "winners": repriced.winners,
         "infeasible": dict(repriced.infeasible),
         "rankings": [asdict(ranking) for ranking in repriced.rankings],
-        "notes": notes(repriced),
+        "notes": repriced_notes(repriced),
     }
 
 

@@ -12,7 +12,7 @@ from dse.analysis.stats.bootstrap import LEAST_SEEDS
 from dse.analysis.study import Study
 from dse.core.objective import names_several
 from dse.report import limits
-from dse.report.formats import counted, names
+from dse.report.formats import counted_noun, names_in_sentence
 
 FEW_SEEDS = 5
 MAX_INFEASIBLE = 0.5
@@ -20,7 +20,7 @@ LISTED = 3
 """How many problems are named where a sentence is about some of them."""
 
 
-def refuted(study: Study) -> tuple[str, ...]:
+def refuted_bounds(study: Study) -> tuple[str, ...]:
     """A sentence for each cell whose best is below what was proven to be the least."""
     return tuple(
         f"CERTIFICATE BEATEN: {cell.searcher} found {cell.best!r} on {study.label(problem_of(cell))}, below "
@@ -29,16 +29,16 @@ def refuted(study: Study) -> tuple[str, ...]:
     )
 
 
-def warnings(study: Study, findings: Findings) -> Iterator[str]:
+def study_warnings(study: Study, findings: Findings) -> Iterator[str]:
     """The sentences, the gravest first."""
-    yield from refuted(study)
+    yield from refuted_bounds(study)
     if study.missing:
         lacking = ", ".join(f"{count:,} of {name}" for name, count in study.missing.items())
         yield f"Cells not done: {lacking}. Figures over all problems leave out who has no run on one."
     failed = study.about.get("failed", {})
     if failed:
         key, reason = next(iter(failed.items()))
-        more = f", and {counted(len(failed) - 1, 'more cell')}" if len(failed) > 1 else ""
+        more = f", and {counted_noun(len(failed) - 1, 'more cell')}" if len(failed) > 1 else ""
         yield f"Failed: {key} ({reason}){more}."
     yield from _starts(study)
     yield from _elsewhere(findings.ledger)
@@ -57,7 +57,7 @@ def _starts(study: Study) -> Iterator[str]:
         if study.begins(name):
             alike.setdefault(study.begins(name), []).append(name)
     if len(alike) > 1:
-        groups = "; ".join(f"{names(found)} with {begins}" for begins, found in alike.items())
+        groups = "; ".join(f"{names_in_sentence(found)} with {begins}" for begins, found in alike.items())
         yield (
             f"The searchers do not begin alike: {groups}. Figures after few samples compare these starts, "
             "not the searchers alone."
@@ -81,7 +81,7 @@ def _few_seeds(study: Study) -> Iterator[str]:
     few = {name: size for name, size in sizes.items() if 1 < size < FEW_SEEDS}
 
     def whose(found: Sequence[str]) -> str:
-        return f" for {names(found)}" if len(found) < len(sizes) else ""
+        return f" for {names_in_sentence(found)}" if len(found) < len(sizes) else ""
 
     if one:
         yield (
@@ -90,7 +90,7 @@ def _few_seeds(study: Study) -> Iterator[str]:
         )
     if few:
         least, most = min(few.values()), max(few.values())
-        count = f"{least:,} to " * (least < most) + counted(most, "seed")
+        count = f"{least:,} to " * (least < most) + counted_noun(most, "seed")
         none = "" if least >= LEAST_SEEDS else ", and two seeds have none"
         yield (
             f"Only {count} a problem{whose(list(few))}: confidence intervals of single problems take losses "
@@ -107,8 +107,10 @@ def _powerless(comparisons: Sequence[Comparison]) -> Iterator[str]:
     least = 2 * 0.5**most * len(tested)
     if least > CHANCE:
         yield (
-            f"The signed-rank test over problems is inconclusive: with {limits.problems(most, None)} and "
-            f"{counted(len(tested), 'comparison')}, no corrected p value can be below {min(least, 1.0):.2g}. "
+            "The signed-rank test over problems is inconclusive: with "
+            f"{limits.problems_in_words(most, None)} and "
+            f"{counted_noun(len(tested), 'comparison')}, no corrected p value can be below "
+            f"{min(least, 1.0):.2g}. "
             "Nothing is concluded of problems other than these."
         )
 
@@ -123,12 +125,14 @@ def _targets(study: Study) -> Iterator[str]:
         else:
             proven = "no optimum is proven"
         yield (
-            f"On {limits.problems(guessed, len(known))} {proven}: ratios there are to the best that was "
+            f"On {limits.problems_in_words(guessed, len(known))} {proven}: ratios there are "
+            "to the best that was "
             "found, which more searching may lower."
         )
     if nothing and study.summaries:
         yield (
-            f"On {limits.problems(nothing, len(known))} nothing feasible is known: figures over all problems "
+            f"On {limits.problems_in_words(nothing, len(known))} nothing feasible is known: "
+            "figures over all problems "
             "leave these out."
         )
 
@@ -143,14 +147,14 @@ def _misfits(study: Study) -> Iterator[str]:
         if without:
             alike.setdefault(without, []).append(template)
     for without, templates in alike.items():
-        dataflows = f"dataflow{'s' * (len(templates) > 1)} {names(templates)}"
+        dataflows = f"dataflow{'s' * (len(templates) > 1)} {names_in_sentence(templates)}"
         verb = "has" if len(templates) == 1 else "have"
         if len(without) == len(labels):
             yield f"The {dataflows} {verb} no fit on any problem: as fitted, not feasible."
             continue
         shown = "; ".join(without[:LISTED])
         more = f"; and {len(without) - LISTED} more" if len(without) > LISTED else ""
-        share = limits.problems(len(without), len(labels))
+        share = limits.problems_in_words(len(without), len(labels))
         yield (
             f"The {dataflows} {verb} no fit on {share}: {shown}{more}. "
             "Tables have no row of a dataflow for a network where one of its problems has no fit."
@@ -161,11 +165,11 @@ def _infeasible(study: Study, ledger: Sequence[LedgerRow]) -> Iterator[str]:
     shares = {row.searcher: sum(row.infeasible.values()) / max(row.samples, 1) for row in ledger}
     wasted = [f"{share:.0%} of {name}'s" for name, share in shares.items() if share > MAX_INFEASIBLE]
     if wasted:
-        yield f"Infeasible samples: {names(wasted)}."
+        yield f"Infeasible samples: {names_in_sentence(wasted)}."
     barren = [
         f"{runs:,} of {row.searcher}'s {row.cells:,}"
         for row in ledger
         if (runs := sum(c.searcher == row.searcher and math.isinf(c.best) for c in study.summaries))
     ]
     if barren:
-        yield f"Runs that found nothing feasible: {names(barren)}."
+        yield f"Runs that found nothing feasible: {names_in_sentence(barren)}."

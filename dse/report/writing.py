@@ -8,22 +8,30 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dse.analysis.analysis import analyse
+from dse.analysis.analysis import analyse_study
 from dse.analysis.findings import Findings
-from dse.analysis.reduction import LayerFigures, NamedTriple, Reduction, reductions, template_rows
-from dse.analysis.repriced import Repriced, reprice
+from dse.analysis.reduction import LayerFigures, NamedTriple, Reduction, reduction_rows, template_rows
+from dse.analysis.repriced import Repriced, reprice_winners
 from dse.analysis.study import Study, Triple, load_study
 from dse.core.cost_models import other_model
-from dse.report.conclusions import Conclusions, conclude
-from dse.report.formats import Table, as_csv, as_latex, counted, markdown, names, plain_markdown
-from dse.report.limits import samples, seeds, whose
-from dse.report.summary import SUMMARY, summary
+from dse.report.conclusions import Conclusions, conclude_study
+from dse.report.formats import (
+    Table,
+    as_csv,
+    as_latex,
+    counted_noun,
+    markdown_table,
+    names_in_sentence,
+    plain_markdown,
+)
+from dse.report.limits import samples_in_words, seeds_in_words, whose_reference
+from dse.report.summary import SUMMARY, study_summary
 from dse.report.tables import NAMES, make_tables
-from dse.report.tables.repriced import caveat, finding
-from dse.report.warnings import refuted
+from dse.report.tables.repriced import repriced_caveat, repriced_finding
+from dse.report.warnings import refuted_bounds
 from dse.support.errors import InputError, StorageError
 from dse.support.files import refuse_links, write_json, write_whole
-from dse.support.telling import Tell, nobody
+from dse.support.telling import Tell, tell_nobody
 
 if TYPE_CHECKING:
     from dse.report.plots import Drawing
@@ -61,10 +69,10 @@ class Report:
     @property
     def beaten(self) -> tuple[str, ...]:
         """Which proofs of an optimum the records refute: none, or something is wrong."""
-        return refuted(self.study)
+        return refuted_bounds(self.study)
 
 
-def make_report(folder: Path, reprice_by: Sequence[str] = (), tell: Tell = nobody) -> Report:
+def make_report(folder: Path, reprice_by: Sequence[str] = (), tell: Tell = tell_nobody) -> Report:
     """The report of the campaign in `folder`. InputError where there is none, or it is damaged.
 
     `reprice_by` are cost models that price the winners too, beside those that the campaign names.
@@ -74,18 +82,18 @@ def make_report(folder: Path, reprice_by: Sequence[str] = (), tell: Tell = nobod
     if reprice_by:
         more = [other_model(model, study.cost_model) for model in reprice_by]
         study = replace(study, about={**study.about, "reprice": list(dict.fromkeys([*study.reprice, *more]))})
-    tell(f"report: analysing {counted(len(study.summaries), 'run')}")
-    findings = analyse(study)
+    tell(f"report: analysing {counted_noun(len(study.summaries), 'run')}")
+    findings = analyse_study(study)
     place = {name: place for place, name in enumerate(study.searchers)}
-    rows = reductions(study.summaries, study.groups, study.reference, study.budgets)
+    rows = reduction_rows(study.summaries, study.groups, study.reference, study.budgets)
     rows.sort(key=lambda row: (row.network, row.objective, row.budget, place[row.searcher]))
     rows += template_rows(_template_points(study), study.groups, rows, study.reference)
     rows.sort(key=lambda row: (row.network, row.objective, row.budget))
     if study.reprice:
-        tell(f"report: pricing the winners by {names(study.reprice)} too")
-    repriced = reprice(study)
+        tell(f"report: pricing the winners by {names_in_sentence(study.reprice)} too")
+    repriced = reprice_winners(study)
     tables = make_tables(study, findings, rows, repriced)
-    conclusions = conclude(study, findings)
+    conclusions = conclude_study(study, findings)
     return Report(study, findings, conclusions, tuple(rows), repriced, tables)
 
 
@@ -96,7 +104,7 @@ def write_report(
     pictures: bool = True,
     latex: bool = False,
     reprice_by: Sequence[str] = (),
-    tell: Tell = nobody,
+    tell: Tell = tell_nobody,
 ) -> tuple[Report, Path]:
     """Write the campaign's report into its folder; returns it and the path of what to open.
 
@@ -121,7 +129,7 @@ def write_report(
             # A table that an earlier report had, and this one has not.
             if path.stem in (*NAMES, *FORMER) and path.name not in texts:
                 path.unlink()
-        result = summary(report.study, report.findings, report.conclusions, report.repriced)
+        result = study_summary(report.study, report.findings, report.conclusions, report.repriced)
         write_json(folder / SUMMARY, result, "report")
         if not pictures:
             return report, tables / "reduction.md"
@@ -137,7 +145,7 @@ def table_files(report: Report, latex: bool = False) -> dict[str, str]:
     for table in report.tables:
         if table.columns:
             texts[f"{table.name}.csv"] = as_csv(table.columns, table.rows)
-        texts[f"{table.name}.md"] = "\n".join([f"# {table.question}\n", *map(markdown, table.sections)])
+        texts[f"{table.name}.md"] = "\n".join([f"# {table.question}\n", *map(markdown_table, table.sections)])
         if latex:
             texts[f"{table.name}.tex"] = "\n".join(map(as_latex, table.sections))
     texts["reduction.md"] = reduction_markdown(report)
@@ -146,8 +154,8 @@ def table_files(report: Report, latex: bool = False) -> dict[str, str]:
 
 def reduction_markdown(report: Report) -> str:
     """The headline, what the sceptic should know, the standing in brief and the table of reduction."""
-    said = [f"Campaign {report.study.name}", report.conclusions.headline, scope(report)]
-    said += [f"{finding(found)} {caveat(found)}" for found in report.repriced]
+    said = [f"Campaign {report.study.name}", report.conclusions.headline, tables_scope(report)]
+    said += [f"{repriced_finding(found)} {repriced_caveat(found)}" for found in report.repriced]
     # Names of searchers, layers and accelerators stand in these sentences too.
     name, *sentences = map(plain_markdown, said)
     parts = [f"# {name}\n", *(f"{sentence}\n" for sentence in sentences)]
@@ -157,17 +165,18 @@ def reduction_markdown(report: Report) -> str:
     for name in ("standing", "reduction"):
         table = table_of(report, name)
         shown = table.brief if name == "standing" else table.sections
-        parts += [f"# {table.question}\n", *map(markdown, shown)]
+        parts += [f"# {table.question}\n", *map(markdown_table, shown)]
     return "\n".join(parts)
 
 
-def scope(report: Report) -> str:
+def tables_scope(report: Report) -> str:
     """What the tables are of, in a few sentences."""
     study = report.study
-    of = f"{counted(report.cells, 'cell')} of {samples(study)} a layer, {seeds(study)}"
+    of = f"{counted_noun(report.cells, 'cell')} of {samples_in_words(study)} a layer, {seeds_in_words(study)}"
     reference = study.reference
     ratios = (
-        f"Ratios are a searcher's figure divided by {reference}'s, {whose(study)}: above 1, {reference} is "
+        f"Ratios are a searcher's figure divided by {reference}'s, "
+        f"{whose_reference(study)}: above 1, {reference} is "
         "better."
     )
     named = [study.machine(name) for name in dict.fromkeys(problem[1] for problem in study.problems)]

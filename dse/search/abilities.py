@@ -108,7 +108,7 @@ def abilities_of(searcher: object, where: str = "") -> Abilities:
     return Abilities(**found)
 
 
-def misnamed(searcher: object) -> dict[str, str]:
+def misnamed_abilities(searcher: object) -> dict[str, str]:
     """Class variables that have nearly an ability's name, and so declare nothing: each with that name."""
     made = type(searcher)
     found: dict[str, str] = {}

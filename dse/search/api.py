@@ -21,7 +21,7 @@ from dse.search.abilities import abilities_of
 from dse.search.callbacks import Callback
 from dse.search.counters import write_counters
 from dse.search.evaluator import Observer, Progress, SearchEnded
-from dse.search.fronts import entries, front_of
+from dse.search.fronts import front_entries, front_of
 from dse.search.keeping import Held, Kept
 from dse.search.record import RECORD, Record, count_distinct, read_parquet, write_parquet
 from dse.search.run import Cell, open_journal, run_cell
@@ -34,9 +34,9 @@ from dse.search.searcher import (
     require_libraries,
 )
 from dse.search.start import RANDOM, Start, random_settings, start_points
-from dse.support.errors import InputError, StorageError, difference, shorten
+from dse.support.errors import InputError, StorageError, first_difference, shorten
 from dse.support.files import make_folder, write_json
-from dse.support.plugins import installed
+from dse.support.plugins import installed_entries
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -188,7 +188,9 @@ class Result:
             "best": self._best_dict(),
             **(in_all(cell.problem.layer, best.cycles, best.energy_nj) if best else {}),
             **(
-                {"front": entries(cell.problem, self.record)} if names_several(cell.problem.objective) else {}
+                {"front": front_entries(cell.problem, self.record)}
+                if names_several(cell.problem.objective)
+                else {}
             ),
             "record": None if self.path is None else str(self.path),
         }
@@ -314,7 +316,7 @@ def named_cell(
     abilities_of(searcher)
     home = f"{made.__module__}:{made.__qualname__}"
     # So that an instance with default settings draws the same samples as its name.
-    name = next((entry.name for entry in installed(GROUP) if entry.value == home), made.__name__)
+    name = next((entry.name for entry in installed_entries(GROUP) if entry.value == home), made.__name__)
     return Cell(problem, name, searcher, seed, budget)
 
 
@@ -326,7 +328,7 @@ def _stored(cell: Cell, path: Path) -> Record | None:
     # Through JSON, as what was read has been: it knows lists only.
     here = json.loads(json.dumps(cell.identity))
     if about.get("identity") != here:
-        change = difference(about.get("identity"), here, ("there", "now"))
+        change = first_difference(about.get("identity"), here, ("there", "now"))
         raise StorageError(f"record {str(path)!r} is of another search: {change}; choose another folder")
     return record
 

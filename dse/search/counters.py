@@ -13,7 +13,7 @@ from dse.search.record import Record
 from dse.support import strict_json
 from dse.support.errors import InputError
 from dse.support.files import read_text, write_whole
-from dse.support.validation import table
+from dse.support.validation import check_table
 
 FILE = "counters.jsonl"
 
@@ -42,7 +42,7 @@ def read_counters(folder: Path, samples: int) -> list[dict[str, float]]:
         return found
     for number, line in enumerate(read_text(str(path), f"file {str(path)!r}").splitlines(), 1):
         where = f"{path} line {number}"
-        row = table(strict_json.parse(line, where), where)
+        row = check_table(strict_json.parse_json(line, where), where)
         sample, counters = row.get("sample"), row.get("counters")
         if not (isinstance(sample, int) and 0 <= sample < samples and _is_counted(counters)):
             raise InputError(

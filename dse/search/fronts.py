@@ -15,7 +15,7 @@ from dse.search.record import Record
 from dse.support.arrays import FloatArray, IntArray
 
 
-def nondominated(values: FloatArray) -> IntArray:
+def nondominated_rows(values: FloatArray) -> IntArray:
     """The rows of (n, objectives) that no other is better than, by the first figure; of equals the first."""
     import moocore
 
@@ -25,7 +25,7 @@ def nondominated(values: FloatArray) -> IntArray:
     return rows[np.lexsort(values[rows].T[::-1])]
 
 
-def entering(values: FloatArray) -> IntArray:
+def entering_rows(values: FloatArray) -> IntArray:
     """The rows of (n, objectives) that no earlier one is better than or equal to: those that move a front."""
     known, rows = np.empty((0, values.shape[1])), []
     for row, value in enumerate(values):
@@ -38,11 +38,11 @@ def entering(values: FloatArray) -> IntArray:
 def front_of(problem: AnyProblem, record: Record) -> tuple[IntArray, FloatArray]:
     """The samples on the front of a record, and their figures (n, objectives)."""
     feasible, values = feasible_values(problem, record)
-    rows = nondominated(values)
+    rows = nondominated_rows(values)
     return feasible[rows], values[rows]
 
 
-def entries(problem: AnyProblem, record: Record) -> list[dict[str, Any]]:
+def front_entries(problem: AnyProblem, record: Record) -> list[dict[str, Any]]:
     """The front of a record as plain data: an entry a point, with the sample that found it."""
     rows, values = front_of(problem, record)
     names = [one.name for one in parse_objectives(problem.objective)]
@@ -72,14 +72,16 @@ def feasible_values(problem: AnyProblem, record: Record) -> tuple[IntArray, Floa
     return feasible, known.objective_values[feasible]
 
 
-def hypervolume(values: FloatArray, reference: FloatArray) -> float:
+def dominated_volume(values: FloatArray, reference: FloatArray) -> float:
     """The volume of what some points (n, objectives) dominate up to the reference (objectives,)."""
     import moocore
 
     return float(moocore.hypervolume(values, ref=reference)) if len(values) else 0.0
 
 
-def volumes(samples: IntArray, values: FloatArray, reference: FloatArray, after: Sequence[int]) -> FloatArray:
+def volumes_after(
+    samples: IntArray, values: FloatArray, reference: FloatArray, after: Sequence[int]
+) -> FloatArray:
     """The hypervolume that a search has found after so many samples, ascending: (len(after),).
 
     `values` (n, objectives) are those of `samples`, the numbers of the feasible ones, ascending.
@@ -88,6 +90,6 @@ def volumes(samples: IntArray, values: FloatArray, reference: FloatArray, after:
     for begin, end in pairwise((0, *after)):
         new = values[np.searchsorted(samples, begin) : np.searchsorted(samples, end)]
         known = np.concatenate([known, new])
-        known = known[nondominated(known)]
-        found.append(hypervolume(known, reference))
+        known = known[nondominated_rows(known)]
+        found.append(dominated_volume(known, reference))
     return np.array(found)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from dse.support.arrays import FloatArray, IntArray
-from dse.support.errors import InputError, unknown
+from dse.support.errors import InputError, unknown_name
 
 LINKAGES = ("average", "ward")
 TOP = 0.15
@@ -32,7 +32,7 @@ def best_points(genes: IntArray, losses: FloatArray, top: float = TOP) -> IntArr
     return genes[_best(losses, top)]
 
 
-def correlations(genes: IntArray, losses: FloatArray, top: float = TOP) -> FloatArray:
+def gene_correlations(genes: IntArray, losses: FloatArray, top: float = TOP) -> FloatArray:
     """Pearson's r between the genes, (genes, genes), over the `best_points`.
 
     A gene that is constant among them has no correlation with another, nor has any gene if fewer than two
@@ -125,4 +125,4 @@ def _distances(corr: FloatArray) -> FloatArray:
 
 def _known(linkage: str) -> None:
     if linkage not in LINKAGES:
-        raise unknown("linkage", linkage, LINKAGES)
+        raise unknown_name("linkage", linkage, LINKAGES)

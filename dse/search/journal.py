@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from dse.core.evaluations import Evaluations
 from dse.search.record import COLUMNS, Record
 from dse.support.arrays import IntArray
-from dse.support.errors import InputError, StorageError, difference
+from dse.support.errors import InputError, StorageError, first_difference
 from dse.support.files import MAX_BYTES, sync_folder
 
 FRAME_ROWS = 256
@@ -325,5 +325,5 @@ def _mistaken(path: Path, file: int, header: bytes) -> str:
     text = os.pread(file, min(length, MAX_BYTES), _HEADER.size)
     if len(text) < length or zlib.crc32(text) != checksum:
         return f"journal {str(path)!r} is damaged at byte 0, in its header; remove it to run its cell again"
-    change = difference(json.loads(text), json.loads(header[_HEADER.size :]))
+    change = first_difference(json.loads(text), json.loads(header[_HEADER.size :]))
     return f"journal {str(path)!r} belongs to another cell: {change}; remove it or choose another place"

@@ -15,7 +15,7 @@ NETWORK, MAPPINGS = "network.json", "mappings"
 NAME_LENGTH = 60
 
 
-def totals(
+def network_totals(
     problems: Mapping[str, AnyProblem], layers: Sequence[Mapping[str, Any]]
 ) -> dict[str, float] | None:
     """Latency (s), energy (J), both sums over layers times repeats, and EDP (J s), their product.

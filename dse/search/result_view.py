@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dse.support.quantities import energy_of_mapping, quantity
+from dse.support.quantities import energy_of_mapping, quantity_in_words
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -41,7 +41,8 @@ def as_html(result: Result) -> str:
     if best is None:
         return f"{head}<p>nothing feasible was found</p>"
     figures = (
-        f"best {problem.objective} {quantity(best.loss, unit(result), 6)}, found by sample {best.index:,}: "
+        f"best {problem.objective} {quantity_in_words(best.loss, unit(result), 6)}, found "
+        f"by sample {best.index:,}: "
         f"{best.cycles:,} cycles, {energy_of_mapping(best.energy_nj, 6)}, {problem.needs(best.mapping)}"
     )
     if hardware := problem.hardware_of(best.genes):

@@ -12,16 +12,16 @@ import numpy as np
 
 from dse.search.abilities import abilities_of, current_settings
 from dse.support.arrays import IntArray
-from dse.support.errors import NEAR, InputError, Notice, format_exception, shorten, unknown
+from dse.support.errors import NEAR, InputError, Notice, format_exception, shorten, unknown_name
 from dse.support.plugins import (
     entry_named,
-    installed,
+    installed_entries,
     load_entry,
     names_of,
-    origins,
+    origins_of_entries,
     require_installed,
 )
-from dse.support.schema import typed
+from dse.support.schema import typed_value
 
 if TYPE_CHECKING:
     from dse.core.evaluations import Evaluations
@@ -83,7 +83,7 @@ def drive(strategy: AskTell, evaluate: Evaluator) -> None:
 
 def searchers() -> tuple[str, ...]:
     """The names of all installed searchers, ours and others', in alphabetical order."""
-    return names_of(installed(GROUP))
+    return names_of(installed_entries(GROUP))
 
 
 def searchers_of_several() -> tuple[str, ...]:
@@ -104,8 +104,8 @@ def default_searcher(role: Literal["searcher", "sampler", "player"] = "searcher"
 
     A `sampler` is one whose samples show a space as it is; a `player` plays by the saved policy in `folder`.
     """
-    chosen = {entry.value for entry in installed(DEFAULT_GROUP).select(name=role)}
-    named = names_of(entry for entry in installed(GROUP) if entry.value in chosen)
+    chosen = {entry.value for entry in installed_entries(DEFAULT_GROUP).select(name=role)}
+    named = names_of(entry for entry in installed_entries(GROUP) if entry.value in chosen)
     if len(named) != 1:
         raise InputError(f"name a searcher: {', '.join(searchers())}")
     return named[0]
@@ -113,7 +113,7 @@ def default_searcher(role: Literal["searcher", "sampler", "player"] = "searcher"
 
 def searcher_class(name: str) -> type[Searcher]:
     """The searcher of that name. One that cannot be loaded is an InputError that says where it is from."""
-    entry = entry_named(name, installed(GROUP), "searcher", "the installed searchers")
+    entry = entry_named(name, installed_entries(GROUP), "searcher", "the installed searchers")
     loaded, origin = load_entry(entry, "searcher")
     if not is_searcher_class(loaded):
         raise InputError(f"{origin} must be a frozen dataclass with a method search(evaluate, rng)")
@@ -155,7 +155,7 @@ def make_searcher(name: str, settings: Mapping[str, Any] | None = None, *, where
         if required and item.name not in settings:
             raise InputError(f"{where} lacks {item.name!r}")
     hints = get_type_hints(made, include_extras=True)
-    values = {key: typed(value, hints[key], f"{where}: {key}") for key, value in settings.items()}
+    values = {key: typed_value(value, hints[key], f"{where}: {key}") for key, value in settings.items()}
     try:
         searcher = made(**values)
     except (ValueError, TypeError) as error:
@@ -190,13 +190,13 @@ def parse_settings(texts: Iterable[str]) -> dict[str, Any]:
 
 def require_libraries(name: str, searcher: Searcher) -> None:
     """InputError that says what to install, if a library that the searcher `name` declares is missing."""
-    entries = installed(GROUP).select(name=name)
+    entries = installed_entries(GROUP).select(name=name)
     require_installed(abilities_of(searcher).libraries, f"searcher {name!r}", entries)
 
 
 def searcher_origin(name: str) -> dict[str, str]:
     """The distribution that offers the searcher `name`, with its version; empty if none is installed."""
-    return origins(name, installed(GROUP))
+    return origins_of_entries(name, installed_entries(GROUP))
 
 
 def _unknown_setting(key: object, names: list[str], aliases: Mapping[str, str], where: str) -> InputError:
@@ -205,7 +205,7 @@ def _unknown_setting(key: object, names: list[str], aliases: Mapping[str, str], 
     near = difflib.get_close_matches(str(key)[:LONG], [*names, *aliases], n=1, cutoff=NEAR)
     if near and near[0] in aliases:
         return InputError(f"unknown key {shorten(key)} in {where}; did you mean {aliases[near[0]]!r}?")
-    return unknown("key", key, names, where)
+    return unknown_name("key", key, names, where)
 
 
 def _toml_value(text: str) -> Any:

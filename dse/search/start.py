@@ -23,10 +23,10 @@ from dse.search.abilities import abilities_of, current_settings
 from dse.search.record import RECORD, read_parquet
 from dse.search.searcher import Searcher, searcher_class
 from dse.support.arrays import IntArray
-from dse.support.errors import InputError, difference, shorten, unknown, within
+from dse.support.errors import InputError, errors_within, first_difference, shorten, unknown_name
 from dse.support.files import read_text
-from dse.support.quantities import quantity
-from dse.support.strict_json import parse
+from dse.support.quantities import quantity_in_words
+from dse.support.strict_json import parse_json
 
 if TYPE_CHECKING:
     from dse.core.space import Space
@@ -53,7 +53,7 @@ def random_settings(kind: str, settings: Table[str, Any] | None) -> dict[str, An
     return {**(abilities_of(made).random_start or {}), **current_settings(made, settings)}
 
 
-def begins(searcher: Searcher, space: Space) -> str:
+def start_in_words(searcher: Searcher, space: Space) -> str:
     """With what a searcher begins by itself, in a few words: `random`, what it says, or `own` if nothing."""
     able = abilities_of(searcher)
     plain = able.random_start
@@ -64,7 +64,7 @@ def begins(searcher: Searcher, space: Space) -> str:
 
 def start_words(searcher: Searcher, space: Space, start: str) -> str:
     """The same of a searcher that a campaign has begin at `start`: `templates`, `mine.json, expectations`."""
-    known = begins(searcher, space)
+    known = start_in_words(searcher, space)
     if start in (OWN, RANDOM):
         return known
     given = Path(start).name
@@ -85,12 +85,12 @@ def start_points(problem: AnyProblem, start: Start) -> Points:
     if isinstance(start, str | Path) and os.path.isdir(start):
         return _points([_best_found(problem, Path(start))])
     if isinstance(start, str) and not Path(start).suffix and not os.path.isfile(start):
-        raise unknown("start", start, (RANDOM, TEMPLATES, OWN, "FILE.json", "DIR"))
+        raise unknown_name("start", start, (RANDOM, TEMPLATES, OWN, "FILE.json", "DIR"))
     where = f"start {str(start)!r}" if isinstance(start, str | Path) else "start"
     mappings = _read(problem, start, where) if isinstance(start, str | Path) else start
     if not isinstance(mappings, Sequence) or not mappings:
         raise InputError(f"{where} must be {TEMPLATES!r}, a file, or mappings, got {shorten(start)}")
-    with within(where):
+    with errors_within(where):
         return _points([problem.vectors(mappings)])
 
 
@@ -102,7 +102,7 @@ def _best_found(problem: AnyProblem, folder: Path) -> IntArray:
     record, about = read_parquet(folder / RECORD)
     there, here = about["identity"]["problem"]["space"], json.loads(json.dumps(problem.identity["space"]))
     if there != here:
-        raise InputError(f"{where} is of another space: {difference(there, here, ('there', 'now'))}")
+        raise InputError(f"{where} is of another space: {first_difference(there, here, ('there', 'now'))}")
     losses, first = np.unique(record.evaluations().loss, return_index=True)
     best = first[np.isfinite(losses)][:BEST]
     if not len(best):
@@ -128,7 +128,7 @@ def _points(vectors: list[IntArray]) -> Points:
 
 
 def _read(problem: AnyProblem, path: str | Path, where: str) -> list[Any]:
-    data = parse(read_text(path, where), where)
+    data = parse_json(read_text(path, where), where)
     if not isinstance(data, list):
         return [problem.read_mapping(data, where)]
     if not data:
@@ -157,6 +157,7 @@ def flat_objective(problem: AnyProblem) -> str | None:
         return None
     unit = unit_of(problem.objective, problem.model.name)
     return (
-        f"objective {problem.objective} is {quantity(values[0], unit, 6)} for all of {len(values)} random "
+        f"objective {problem.objective} is {quantity_in_words(values[0], unit, 6)} for "
+        f"all of {len(values)} random "
         f"mappings that the cost model prices: there is nothing to search"
     )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dse.campaign.config import Campaign, NamedCell, NamedProblem, Variant, safe_name
 from dse.campaign.curves import CURVES, open_curves
 from dse.campaign.store import Store
-from dse.campaign.summary import summarise
+from dse.campaign.summary import summarise_cell
 from dse.campaign.worker import record_path
 from dse.search.record import Record, write_parquet
 from dse.search.run import Cell, RunTimes
@@ -79,7 +79,7 @@ class Kept:
                 "problem": self.problem.name,
             }
             write_parquet(record, store.record_path(named.key), about)
-            store.finish(summarise(named, record, times))
+            store.finish(summarise_cell(named, record, times))
             store.optima |= optima_of(self.problem.suite)
             store.write_curves()
 

@@ -15,8 +15,8 @@ from dse.optimum import certify
 from dse.suite.drawing import draw_problem
 from dse.suite.entry import Entry
 from dse.support.errors import InputError
-from dse.support.hashing import digest, plain
-from dse.support.telling import Tell, nobody
+from dse.support.hashing import digest, plain_data
+from dse.support.telling import Tell, tell_nobody
 
 RANDOM_POINTS = 5
 SAMPLES = 2000
@@ -36,7 +36,7 @@ def entry_of(
     return Entry(
         name,
         problem.model_spec,
-        plain(definition_of(problem)),
+        plain_data(definition_of(problem)),
         problem.fingerprint,
         found.status,
         float(found.lower_bound),
@@ -58,8 +58,8 @@ def _templates(problem: AnyProblem) -> dict[str, list[int]]:
     return found
 
 
-def draw(
-    seed: int, count: int, cost_model: str, *, cache: bool | Path = True, tell: Tell = nobody
+def draw_problems(
+    seed: int, count: int, cost_model: str, *, cache: bool | Path = True, tell: Tell = tell_nobody
 ) -> Iterator[Entry]:
     """So many hidden problems of layers, chains or networks on machines, by the seed, all proven."""
     name = {"suite": "drawn", "seed": seed, "cost_model": cost_model}

@@ -17,8 +17,8 @@ from dse.search.start import start_points
 from dse.suite.entry import Entry
 from dse.suite.suites import Suite
 from dse.support.arrays import FloatArray, IntArray
-from dse.support.errors import InputError, difference, shorten
-from dse.support.hashing import plain
+from dse.support.errors import InputError, first_difference, shorten
+from dse.support.hashing import plain_data
 
 
 @dataclass(frozen=True)
@@ -70,8 +70,8 @@ def _checked(suite: Suite, where: str, record: Record, about: dict[str, Any]) ->
         seconds = float(about["times"][0])
     except (KeyError, TypeError, IndexError) as error:
         raise InputError(f"{where} does not say what it is of: {shorten(str(error))}") from None
-    if plain(cell.identity) != identity:
-        change = difference(identity, plain(cell.identity), ("there", "now"))
+    if plain_data(cell.identity) != identity:
+        change = first_difference(identity, plain_data(cell.identity), ("there", "now"))
         raise InputError(f"{where} is of another version: {change}")
     if len(record) != cell.budget:
         raise InputError(f"{where} has {len(record)} samples, and its budget is {cell.budget}")

@@ -99,7 +99,7 @@ def _regret(ratios: FloatArray) -> Regret:
     return Regret(*(float(np.expm1(value)) for value in (mean, *ends)))
 
 
-def standing(suite: Suite, folders: Iterable[Path] = ()) -> list[Standing]:
+def standing_searchers(suite: Suite, folders: Iterable[Path] = ()) -> list[Standing]:
     """The searchers with runs on the suite, the nearest first: committed ones, and those in `folders`.
 
     Every record of a folder is checked before it counts: InputError names one that does not hold.

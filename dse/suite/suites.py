@@ -16,11 +16,11 @@ from typing import Annotated, Any, overload
 
 from dse.suite.entry import Entry
 from dse.suite.problem import SuiteProblem
-from dse.support.errors import InputError, shorten, unknown
+from dse.support.errors import InputError, shorten, unknown_name
 from dse.support.files import read_text, write_whole
 from dse.support.hashing import digest
-from dse.support.schema import Limits, Schema, read
-from dse.support.strict_json import parse
+from dse.support.schema import Limits, Schema, read_schema
+from dse.support.strict_json import parse_json
 
 FORMAT = 1
 """The version of what files are like: readers know no other."""
@@ -86,7 +86,7 @@ class Suite(Sequence[SuiteProblem]):
             return self.problems[place]
         names = {problem.name: problem for problem in self.problems}
         if place not in names:
-            raise unknown("problem", place, names, f"suite {self.name!r}")
+            raise unknown_name("problem", place, names, f"suite {self.name!r}")
         return names[place]
 
     def to_json(self) -> str:
@@ -123,17 +123,17 @@ def suite(name: str | Path) -> Suite:
     named = named_suites()
     text = str(name)
     if text not in named and Path(text).suffix != ".json":
-        raise unknown("suite", text, [*named, "FILE.json"])
+        raise unknown_name("suite", text, [*named, "FILE.json"])
     return read_suite(named.get(text, Path(text)))
 
 
 def read_suite(path: Path) -> Suite:
     """The suite in a file, which must be as it was written."""
     where = f"suite {str(path)!r}"
-    data = parse(read_text(path, where), where)
+    data = parse_json(read_text(path, where), where)
     if isinstance(data, dict) and data.get("format") not in (None, FORMAT):
         raise InputError(f"{where} is of format {shorten(data['format'])}; this version reads {FORMAT}")
-    file = read(_File, data, where)
+    file = read_schema(_File, data, where)
     found = Suite(
         file.suite, file.version, file.about, file.budget, tuple(file.problems), tuple(file.records)
     )

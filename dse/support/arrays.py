@@ -19,14 +19,14 @@ RecordArray = NDArray[np.void]
 INT, FLOAT = np.int64, np.float64
 
 
-def plain(array: NDArray[Any]) -> IntArray:
+def plain_array(array: NDArray[Any]) -> IntArray:
     """The array, or a copy that is int64, contiguous and writable: for others numba would compile again."""
     if array.dtype == np.int64 and array.flags.carray:
         return array
     return np.array(array, dtype=np.int64, order="C")
 
 
-def record(*fields: tuple[Any, ...]) -> np.dtype[np.void]:
+def record_type(*fields: tuple[Any, ...]) -> np.dtype[np.void]:
     """The type of a record with these fields, as `np.dtype` takes them: attributes in Python too.
 
     ValueError for a name that arrays have too, as `size`: in Python it would be another thing.
@@ -37,11 +37,11 @@ def record(*fields: tuple[Any, ...]) -> np.dtype[np.void]:
     return np.dtype((np.record, list(fields)))
 
 
-def integers(names: str) -> list[tuple[str, type[np.int64]]]:
+def integer_fields(names: str) -> list[tuple[str, type[np.int64]]]:
     """Fields of a record, as `np.dtype` takes them: integers of these names."""
     return [(name, INT) for name in names.split()]
 
 
-def floats(names: str) -> list[tuple[str, type[np.float64]]]:
+def float_fields(names: str) -> list[tuple[str, type[np.float64]]]:
     """Fields of a record, as `np.dtype` takes them: floats of these names."""
     return [(name, FLOAT) for name in names.split()]

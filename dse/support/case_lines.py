@@ -10,7 +10,7 @@ from functools import partial
 from typing import IO, Any, cast
 
 from dse.support.errors import InputError, shorten
-from dse.support.validation import keys, table
+from dse.support.validation import check_keys, check_table
 
 STANDARD_INPUT = "-"
 MAX_LETTERS, MAX_LINES = 1 << 20, 1_000_000
@@ -23,8 +23,8 @@ KEYS = frozenset((*PARTS, *LABELS))
 
 def parts_of(case: object, where: str) -> Mapping[str, Any]:
     """A case as a table with all of PARTS, and nothing else but LABELS; else an InputError."""
-    entry = table(case, where)
-    keys(entry, where, required=PARTS, optional=LABELS)
+    entry = check_table(case, where)
+    check_keys(entry, where, required=PARTS, optional=LABELS)
     return entry
 
 

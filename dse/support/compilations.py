@@ -52,7 +52,7 @@ class Compilations(Listener):  # type: ignore[misc]
 
 
 @contextmanager
-def compiling(tell: Callable[[float], None]) -> Iterator[None]:
+def tell_of_compiling(tell: Callable[[float], None]) -> Iterator[None]:
     """Within, `tell` gets the seconds of every compilation of a kernel as it ends."""
     with install_listener(COMPILE, Compilations(tell)):
         yield

@@ -36,7 +36,7 @@ class StorageError(InputError):
     """A file or folder cannot be read or written. What it held before is kept."""
 
 
-def unknown(kind: str, name: object, known: Iterable[str], where: str = "") -> InputError:
+def unknown_name(kind: str, name: object, known: Iterable[str], where: str = "") -> InputError:
     """An error for a name that is not among `known`, with the nearest one suggested."""
     names = list(known)
     text = name if isinstance(name, str) else shorten(name)
@@ -49,7 +49,7 @@ def unknown(kind: str, name: object, known: Iterable[str], where: str = "") -> I
 
 
 @contextlib.contextmanager
-def within(where: str, label: str = "") -> Iterator[None]:
+def errors_within(where: str, label: str = "") -> Iterator[None]:
     """Put `where` in front of what an InputError of the block says, in place of the `label` before it."""
     try:
         yield
@@ -70,17 +70,17 @@ def shorten(value: object, limit: int = 60) -> str:
     return text
 
 
-def difference(there: object, here: object, names: tuple[str, str] = ("there", "here")) -> str:
+def first_difference(there: object, here: object, names: tuple[str, str] = ("there", "here")) -> str:
     """Where two pieces of plain data first differ, with both values: "budget is 500 there and 600 here"."""
     return _difference(there, here, names, "")
 
 
 def one_line(text: str) -> str:
     """Text in one line, with escapes in place of what a terminal would not show but obey."""
-    return visible(" ".join(text.split()))
+    return visible_text(" ".join(text.split()))
 
 
-def visible(text: str) -> str:
+def visible_text(text: str) -> str:
     """Text in its lines, with escapes in place of what a terminal would not show but obey."""
     if text.isprintable():
         return text

@@ -96,12 +96,12 @@ def read_bounded(path: str | Path, where: str, most: int = MAX_BYTES) -> bytes:
 def read_text(path: str | Path, where: str) -> str:
     """The text of a file that the user names; an InputError if it cannot be read or is no UTF-8."""
     try:
-        return decoded(read_bounded(path, where), where)
+        return decode_text(read_bounded(path, where), where)
     except OSError as error:
         raise InputError(f"{where} cannot be read: {error.strerror or error}") from None
 
 
-def decoded(content: bytes, where: str) -> str:
+def decode_text(content: bytes, where: str) -> str:
     """The text in a file's content; an InputError that says where it is no UTF-8."""
     try:
         # Editors on Windows put a byte order mark in front, which is no part of the text.

@@ -46,7 +46,7 @@ def digest_texts(texts: Iterable[str]) -> str:
     return digest_text(f"[{','.join(map(encode_basestring_ascii, texts))}]")
 
 
-def plain(data: Mapping[str, Any]) -> dict[str, Any]:
+def plain_data(data: Mapping[str, Any]) -> dict[str, Any]:
     """Plain data as it comes back from JSON, which knows no tuples."""
     found: dict[str, Any] = json.loads(json.dumps(data))
     return found

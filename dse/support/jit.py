@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 
 
-def cacheable(package: Path = Path(__file__).parent) -> bool:
+def can_cache(package: Path = Path(__file__).parent) -> bool:
     """Whether numba has a place for compiled kernels: where it is told, beside the sources, or at home.
 
     Without one it would refuse to compile at all.
@@ -33,7 +33,7 @@ def _writable(folder: Path) -> bool:
     return False
 
 
-OPTIONS = {"cache": cacheable(), "nogil": True, "error_model": "numpy"}
+OPTIONS = {"cache": can_cache(), "nogil": True, "error_model": "numpy"}
 """Options of every kernel: cached on disk if it can be, without interpreter lock and zero-division checks."""
 
 SMALLEST_SHARE = 256

@@ -17,10 +17,10 @@ from importlib.metadata import (
 )
 from typing import Any
 
-from dse.support.errors import InputError, exception_text, unknown
+from dse.support.errors import InputError, exception_text, unknown_name
 
 
-def installed(group: str) -> EntryPoints:
+def installed_entries(group: str) -> EntryPoints:
     """The entries of a group that the packages installed by now offer."""
     return _installed(group, tuple((place, _changed(place)) for place in sys.path))
 
@@ -48,7 +48,7 @@ def entry_named(name: str, entries: Iterable[EntryPoint], kind: str, where: str 
     entries = tuple(entries)
     found = {entry.value: entry for entry in entries if entry.name == name}
     if not found:
-        raise unknown(kind, name, names_of(entries), where)
+        raise unknown_name(kind, name, names_of(entries), where)
     if len(found) > 1:
         owners = " and ".join(sorted(map(distribution, found.values())))
         raise InputError(f"{kind} {name!r} is offered by {owners}; uninstall all but one")
@@ -115,6 +115,6 @@ def _extras(package: Distribution, libraries: Iterable[str]) -> list[str]:
     return sorted(found, key=found.__getitem__)
 
 
-def origins(name: str, entries: Iterable[EntryPoint]) -> dict[str, str]:
+def origins_of_entries(name: str, entries: Iterable[EntryPoint]) -> dict[str, str]:
     """The versions of the packages that offer the name; empty if none is installed."""
     return dict(_name_and_version(entry.dist) for entry in entries if entry.name == name and entry.dist)

@@ -10,7 +10,7 @@ PREFIXED = ("s", "J")
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-def quantity(value: float, unit: str, digits: int = 4) -> str:
+def quantity_in_words(value: float, unit: str, digits: int = 4) -> str:
     """So many digits and the unit, with the prefix that keeps the number short if the unit takes one.
 
     `infeasible` where there is no finite figure; a unit of "" is none.
@@ -22,14 +22,14 @@ def quantity(value: float, unit: str, digits: int = 4) -> str:
     return f"{value:,.{digits}g} {unit}".strip()
 
 
-def energy(nanojoule: float, digits: int = 4) -> str:
+def energy_in_words(nanojoule: float, digits: int = 4) -> str:
     """The energy that figures have in nanojoule."""
-    return quantity(nanojoule * 1e-9, "J", digits)
+    return quantity_in_words(nanojoule * 1e-9, "J", digits)
 
 
 def energy_of_mapping(nanojoule: float, digits: int = 4) -> str:
     """The energy of a mapping, which is above 0: 0 stands for a cost model that says none."""
-    return energy(nanojoule, digits) if nanojoule else "energy unknown"
+    return energy_in_words(nanojoule, digits) if nanojoule else "energy unknown"
 
 
 def prefixed(value: float, unit: str, digits: int = 4) -> str:
@@ -42,6 +42,6 @@ def prefixed(value: float, unit: str, digits: int = 4) -> str:
     return f"{number.removesuffix('.')} {PREFIXES[power]}{unit}"
 
 
-def raised(power: int) -> str:
+def raised_power(power: int) -> str:
     """A power as it is printed above the line."""
     return str(power).translate(_RAISED)

@@ -12,7 +12,7 @@ from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar, get_args, get_origin, get_type_hints
 
-from dse.support.errors import InputError, shorten, unknown
+from dse.support.errors import InputError, shorten, unknown_name
 from dse.support.strict_yaml import line_of
 from dse.support.validation import most_in_words
 
@@ -55,7 +55,7 @@ class Limits:
         return {**found, **self.bounds}
 
 
-def read(schema: type[T], data: object, where: str, label: str = "") -> T:
+def read_schema(schema: type[T], data: object, where: str, label: str = "") -> T:
     """`data`, a parsed table, as the dataclass `schema`; an InputError names what is wrong in `where`.
 
     What the dataclass itself refuses on construction may begin with a `label`, which `where` replaces.
@@ -69,7 +69,7 @@ def read(schema: type[T], data: object, where: str, label: str = "") -> T:
     return found
 
 
-def typed(value: object, kind: Any, what: str) -> Any:
+def typed_value(value: object, kind: Any, what: str) -> Any:
     """`value`, plain data, as a type, strictly; only lists become tuples, which TOML and JSON do not have."""
     from pydantic import ConfigDict, TypeAdapter, ValidationError
 
@@ -102,7 +102,7 @@ def _refusal(error: ValidationError, schema: type, where: str, label: str, data:
     table = place[:-1]
     if first["type"] == "unexpected_keyword_argument":
         names = [item.name for item in fields(_at(table, schema))]
-        return unknown("key", place[-1], names, _path(where, table))
+        return unknown_name("key", place[-1], names, _path(where, table))
     if first["type"] == "missing":
         missing = [one["loc"][-1] for one in found if one["type"] == "missing" and one["loc"][:-1] == table]
         return InputError(f"{_path(where, table)} lacks {', '.join(map(repr, missing))}")

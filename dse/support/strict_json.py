@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 from dse.support.errors import InputError, shorten
 
 
-def parse(text: str, where: str) -> Any:
+def parse_json(text: str, where: str) -> Any:
     """The value of the JSON `text`; an InputError that begins with `where` if it is not strict JSON."""
     try:
         return _DECODER.decode(text)

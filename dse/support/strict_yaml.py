@@ -34,7 +34,7 @@ TAG = "!"
 _OURS = "tag:yaml.org,2002:"
 
 
-def parse(text: str, where: str) -> Any:
+def parse_yaml(text: str, where: str) -> Any:
     """The data in a YAML text of one document; an InputError that begins with `where` if it is not usable."""
     yaml = library()
     if len(text) > MAX_LETTERS:
@@ -233,7 +233,7 @@ class Tagged(dict[str, Any]):
         self.tag = tag
 
 
-def dump(head: str, data: Mapping[str, Any] | list[Any]) -> str:
+def dump_yaml(head: str, data: Mapping[str, Any] | list[Any]) -> str:
     """Data as YAML, tables in their order, small ones on a line, below a comment."""
     yaml = library()
 
@@ -257,11 +257,11 @@ def with_note(text: str, kind: str, exact: object) -> str:
     whole, and the digest of the file's data: whoever reads the file takes the comment for it as long as the
     data are those that it was written for, and the data themselves once somebody has changed them.
     """
-    note = json.dumps({"of": digest(parse(text, kind)), kind: exact}, separators=CANONICAL)
+    note = json.dumps({"of": digest(parse_yaml(text, kind)), kind: exact}, separators=CANONICAL)
     return f"{text}{NOTE_HEAD}" + "".join(f"{NOTE}{piece}\n" for piece in _PIECE.findall(note))
 
 
-def noted(text: str, data: object, kind: str, where: str) -> Any:
+def noted_data(text: str, data: object, kind: str, where: str) -> Any:
     """The exact data of that kind that the text ends in, if they are those of its `data`; else None.
 
     InputError where there is a note that cannot be read.
@@ -270,7 +270,7 @@ def noted(text: str, data: object, kind: str, where: str) -> Any:
     if not lines:
         return None
     at = f"{where}: its last lines, which begin with {NOTE.strip()}"
-    note = strict_json.parse("".join(lines), at)
+    note = strict_json.parse_json("".join(lines), at)
     if not isinstance(note, dict):
         raise InputError(f"{at}, are no note of dse's")
     try:

@@ -9,7 +9,7 @@ Tell = Callable[[str], None]
 """Who is told what begins now, in a few words."""
 
 
-def nobody(text: str) -> None:
+def tell_nobody(text: str) -> None:
     """Tell nobody."""
 
 

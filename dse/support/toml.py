@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dse.support.errors import InputError
-from dse.support.files import decoded, read_bounded
+from dse.support.files import decode_text, read_bounded
 
 MAX_PARTS = 200
 """Of a dotted key: the parser takes a time that grows with the square of them."""
@@ -26,7 +26,7 @@ def is_toml(path: str) -> bool:
 def read_toml(path: str, where: str) -> dict[str, Any]:
     """The parsed file at `path`; `where` names it in messages, as in "network file 'net.toml'"."""
     try:
-        text = decoded(read_bounded(path, where), where)
+        text = decode_text(read_bounded(path, where), where)
     except OSError as error:
         raise InputError(f"{where} cannot be read: {error.strerror or error}; name a TOML file") from None
     if _LONG_KEY.search(text):

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from dse.support.errors import InputError, shorten, unknown
+from dse.support.errors import InputError, shorten, unknown_name
 
 INT64_MAX = 2**63 - 1
 
@@ -45,21 +45,21 @@ def positive_number(value: object, what: str) -> float:
     return number
 
 
-def table(value: object, what: str) -> Mapping[str, Any]:
+def check_table(value: object, what: str) -> Mapping[str, Any]:
     """`value` as a mapping from names to values."""
     if not isinstance(value, Mapping):
         raise InputError(f"{what} must be a table of names and values, got {shorten(value)}")
     return value
 
 
-def keys(
+def check_keys(
     value: Mapping[str, Any], what: str, *, required: Iterable[str], optional: Iterable[str] = ()
 ) -> None:
     """Every required key is there and no key is unknown."""
     required, optional = list(required), list(optional)
     for key in value:
         if key not in required and key not in optional:
-            raise unknown("key", key, required + optional, what)
+            raise unknown_name("key", key, required + optional, what)
     missing = [key for key in required if key not in value]
     if missing:
         raise InputError(f"{what} lacks {', '.join(repr(key) for key in missing)}")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dse.search.abilities import misnamed
+from dse.search.abilities import misnamed_abilities
 from dse.search.evaluator import SearchProblem
 from dse.search.searcher import is_frozen_dataclass
 from dse.testing import landscapes
@@ -52,7 +52,7 @@ def configuration(candidate: Candidate) -> str:
             raise Broken(
                 f"expected settings that JSON can hold, for they name a cell; {name} is {value!r}: {error}"
             ) from None
-    for name, meant in misnamed(searcher).items():
+    for name, meant in misnamed_abilities(searcher).items():
         raise Broken(f"expected a class variable that is known; {name} declares nothing: is it {meant}?")
     if candidate.pickled is None:
         raise Broken(

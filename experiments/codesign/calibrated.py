@@ -26,7 +26,7 @@ import pandas as pd
 from scipy.optimize import minimize, nnls
 
 from dse.domains.levels.mapping import HierarchyMapping
-from dse.domains.levels.workload import convolution
+from dse.domains.levels.workload import make_convolution
 from dse.models.timeloop import reference
 from dse.models.timeloop.presets import load_machine
 from experiments import RESULTS, keep, read_rows
@@ -65,7 +65,7 @@ def main(what: str) -> None:
 def counts(dims: dict[str, int], stride: tuple[int, int], machine: str, mapping: str) -> dict[str, float]:
     """The model's counts of a mapping, its cycles, and the way in which it runs."""
     read = HierarchyMapping.parse(mapping)
-    found = reference.evaluate(convolution(dims, stride=stride), load_machine(machine), read)
+    found = reference.evaluate_mapping(make_convolution(dims, stride=stride), load_machine(machine), read)
     assert isinstance(found, reference.Costs), f"{mapping}: {found}"
     steps = np.cumprod([float(np.prod([size for _, size in level.temporal] or [1])) for level in read.levels])
     figures = {"cycles": float(found.cycles), "run": 1.0, "way": float(way(dims, read))}

@@ -47,7 +47,7 @@ def compare(name: str, layer: Layer, mapping: Mapping) -> Row | None:
     counts = LoopNest().count(layer, MACHINE, mapping)
     if levels is None or counts is None:
         return None
-    theirs = reference.evaluate(workload_of(layer), levels_of(mapping.cluster_size), levels)
+    theirs = reference.evaluate_mapping(workload_of(layer), levels_of(mapping.cluster_size), levels)
     if isinstance(theirs, reference.NotPriced):
         raise InputError(f"{name}: {levels.text()}: {theirs}")
     problem = Problem(layer, MACHINE, "edp", "maestro")
@@ -101,10 +101,10 @@ def _zigzag(layer: Layer, mapping: Mapping) -> Row:
     """ZigZag's figures, where it is installed."""
     try:
         from dse.models.zigzag.constants import Constants as ZigZagConstants
-        from dse.models.zigzag.pricing import price
+        from dse.models.zigzag.pricing import price_mapping
     except ImportError:
         return {}
-    found = price(layer, MACHINE, mapping, ZigZagConstants())
+    found = price_mapping(layer, MACHINE, mapping, ZigZagConstants())
     return {"zigzag energy": found.energy_pj * 1e-3, "zigzag latency": found.cycles}
 
 

@@ -26,7 +26,7 @@ from dse.domains.clustered.problem import Problem
 from dse.models.loopnest import Constants, LoopNest
 from dse.models.loopnest.breakdown import energy_parts
 from dse.models.maestro import Maestro, hardware_row, layer_row
-from dse.models.maestro.reference import price
+from dse.models.maestro.reference import price_by_walk
 from dse.search.api import search
 from experiments import RESULTS, keep, write_rows
 from experiments.comparisons.maestro_rules import rules
@@ -69,7 +69,9 @@ def compare(name: str, layer: Layer, group: str, sample: int, mapping: Mapping) 
     counts = LoopNest().count(layer, MACHINE, mapping)
     assert counts is not None
     parts = energy_parts(counts, layer.macs, Constants())
-    found = price(layer_row(layer)[0].tolist(), hardware_row(MACHINE)[0].tolist(), batch.rows[0].tolist())
+    found = price_by_walk(
+        layer_row(layer)[0].tolist(), hardware_row(MACHINE)[0].tolist(), batch.rows[0].tolist()
+    )
     theirs = {**found["l2_reads"], "output": found["l2_writes"]["output"], **found}
     by_rule = rules(layer, MACHINE, mapping, counts)
     ours = (

@@ -24,7 +24,7 @@ from dse.models.loopnest import Constants, Counts, LoopNest
 from dse.models.loopnest.breakdown import energy_parts
 from dse.models.loopnest.counts import MOVED
 from dse.models.zigzag.constants import Constants as ZigZagConstants
-from dse.models.zigzag.pricing import ZigZagCosts, price
+from dse.models.zigzag.pricing import ZigZagCosts, price_mapping
 from experiments import RESULTS, keep, write_rows
 from experiments.comparisons.mappings import LAYERS, MACHINE, PLAIN, chosen
 from experiments.comparisons.showing import Row, column, each_group, short, spread, table
@@ -48,9 +48,9 @@ def compare(name: str, layer: Layer, group: str, sample: int, mapping: Mapping) 
     """What both models say of a mapping, and in what they differ."""
     counts = LoopNest().count(layer, MACHINE, mapping)
     assert counts is not None
-    theirs = price(layer, MACHINE, mapping, THEIRS)
-    quiet = price(layer, MACHINE, mapping, THEIRS, quiet_macs=True)
-    fine = price(layer, MACHINE, mapping, THEIRS, ticks=MACHINE.noc_bandwidth)
+    theirs = price_mapping(layer, MACHINE, mapping, THEIRS)
+    quiet = price_mapping(layer, MACHINE, mapping, THEIRS, quiet_macs=True)
+    fine = price_mapping(layer, MACHINE, mapping, THEIRS, ticks=MACHINE.noc_bandwidth)
     parts = energy_parts(counts, layer.macs, CONSTANTS)
     ours = _words(counts)
     return {

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 import dse
-from dse.analysis.stats.comparing import holm, order_of, signed_rank_p
+from dse.analysis.stats.comparing import holm_corrected, order_of, signed_rank_p
 from dse.domains.clustered.advice import Adviser
 from dse.support.arrays import FloatArray
 from experiments import RESULTS, keep, read_rows, write_rows
@@ -110,7 +110,7 @@ def beside(found: dict[str, FloatArray]) -> str:
     if WRONG in found and TEAM in found:
         pairs[f"{WRONG} beside {TEAM}"] = (found[WRONG], found[TEAM])
     tests = [compared(*pair, READ.index(samples)) for pair in pairs.values() for samples in TESTED]
-    corrected = iter(holm([test[-1] for test in tests]))
+    corrected = iter(holm_corrected([test[-1] for test in tests]))
     for place, (label, (mine, theirs)) in enumerate(pairs.items()):
         cells = []
         for ratio, lower, higher, _ in tests[len(TESTED) * place :][: len(TESTED)]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from dse.report.plots.canvas import UNTITLED, Grid, frame, y_label
+from dse.report.plots.canvas import UNTITLED, Grid, frame_panel, y_label
 from dse.report.plots.style import house_style
 from dse.support.arrays import FloatArray
 
@@ -22,7 +22,7 @@ def curves_figure(
     """The mean over runs at each of `at`, (points,), of curves (runs, points), from the least to the most."""
     grid = Grid((1.4,), 2.8, above=UNTITLED, below=0.4)
     figure, (axes,) = grid.make(1, title, how)
-    frame(axes)
+    frame_panel(axes)
     for colour, (name, runs) in zip(_COLOURS, curves.items(), strict=False):
         axes.fill_between(at, runs.min(axis=0), runs.max(axis=0), color=colour, alpha=0.13, linewidth=0)
         axes.plot(at, runs.mean(axis=0), color=colour, label=name)

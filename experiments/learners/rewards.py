@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dse.report.plots import png
+from dse.report.plots import png_bytes
 from dse.support.arrays import FloatArray
 from dse.support.files import write_whole
 from experiments.intervals import Verdict, apart, mean_of
@@ -154,4 +154,4 @@ def draw_curves(rows: Rows) -> None:
             bins = f"mean return of {BINS[length]:,} episodes while learning"
             how = f"three agents; {bins}; lines: means over seeds, bands: all seeds"
             figure = curves_figure(title, how, "episodes", "return", at, drawn)
-            write_whole(HERE / f"{name}.png", png(figure), "figure")
+            write_whole(HERE / f"{name}.png", png_bytes(figure), "figure")

@@ -11,7 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from dse.report.plots import png
+from dse.report.plots import png_bytes
 from dse.support.arrays import FloatArray
 from dse.support.files import write_whole
 from experiments import read_rows
@@ -168,7 +168,7 @@ def draw(found: Phases) -> None:
         }
         how = "CPU ms of an update with its 100 steps, means over updates; the study's setting"
         made = phases_figure(f"Where the time of {name} goes", how, PHASES, panels)
-        write_whole(HERE / f"phases-{learner}.png", png(made), "figure")
+        write_whole(HERE / f"phases-{learner}.png", png_bytes(made), "figure")
 
 
 def main() -> None:

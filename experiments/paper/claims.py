@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from dse.analysis.findings import Interval
-from dse.analysis.reduction import Reduction, budgets_up_to, groups, network_of, reductions
+from dse.analysis.reduction import Reduction, budgets_up_to, network_of, reduction_rows, sections_of_problems
 from dse.analysis.study import Study
-from dse.report.formats import factor
+from dse.report.formats import factor_text
 from experiments.intervals import Verdict, at_least, overall
 from experiments.paper.measures import (
     Contest,
@@ -72,8 +72,8 @@ def reduction_claims(study: Study) -> Iterator[Claim]:
     budgets = sorted({study.budget, *map(study.budget_of, study.searchers)})
     # The paper's networks, of which a campaign may have some layers.
     networks = {(network_of(layer), machine, objective) for layer, machine, objective in study.problems}
-    group_of = groups(study.problems, networks)
-    found = reductions(study.summaries, group_of, study.reference, budgets)
+    group_of = sections_of_problems(study.problems, networks)
+    found = reduction_rows(study.summaries, group_of, study.reference, budgets)
     for entry in study.about.get("published", ()):
         network, objective = entry["network"], entry["objective"]
         # In the campaign's order: curves keep tables by name.
@@ -235,7 +235,7 @@ def shown(found: Interval | None, places: int = 2) -> str:
 
 def number(value: float, places: int) -> str:
     """A ratio: with so many places if it is near 1, else with two or three digits."""
-    return f"{value:.{places}f}" if 0 < value < 10 else "0" if value == 0 else factor(value)
+    return f"{value:.{places}f}" if 0 < value < 10 else "0" if value == 0 else factor_text(value)
 
 
 def spread(found: Interval | None) -> dict[str, float | None]:

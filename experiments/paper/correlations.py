@@ -13,11 +13,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from dse.analysis.dependence import LEAST, depend
+from dse.analysis.dependence import LEAST, analyse_dependence
 from dse.campaign.reading import load_campaign
 from dse.domains.clustered.problem import Problem
 from dse.search.api import search
-from dse.search.gene_groups import best_points, correlations, cut_at, gene_tree
+from dse.search.gene_groups import best_points, cut_at, gene_correlations, gene_tree
 from dse.support.arrays import FloatArray
 from experiments import RESULTS, write_rows
 from workloads import load_layer
@@ -49,9 +49,9 @@ def row(campaign: str, layer: str, problem: Problem, samples: int) -> tuple[obje
     points = best_points(genes, losses)
     if len(points) < LEAST:
         return None
-    matrix = correlations(genes, losses)
+    matrix = gene_correlations(genes, losses)
     names = tuple(gene.name for gene, has in zip(problem.space.genes, chosen, strict=True) if has)
-    found = depend(names, points, matrix, gene_tree(matrix), {}, THRESHOLD)
+    found = analyse_dependence(names, points, matrix, gene_tree(matrix), {}, THRESHOLD)
     sizes = np.abs(matrix[np.ix_(found.varied, found.varied)][np.triu_indices(found.varied.sum(), 1)])
     tree = gene_tree(matrix, "ward")
     return (

@@ -13,10 +13,10 @@ import numpy as np
 
 from dse.analysis.findings import Interval
 from dse.analysis.runs import Runs, Stratum
-from dse.analysis.stats.bootstrap import interval, middle_places
-from dse.analysis.stats.runtimes import TOLERANCE, times_to, typical
+from dse.analysis.stats.bootstrap import confidence_interval, middle_places
+from dse.analysis.stats.runtimes import TOLERANCE, times_to, typical_ratio
 from dse.analysis.study import Study, Triple
-from dse.analysis.versus import efficiency
+from dse.analysis.versus import sample_efficiency
 from dse.report.tables.targets import efficiency_sentence
 from dse.support.arrays import FloatArray, IntArray
 from experiments.intervals import Verdict
@@ -60,7 +60,7 @@ def fewer_samples(study: Study, one: str, other: str) -> Contest:
     """
     runs = Runs(among(study, (one, other)), RESAMPLES)
     seeds, problems = _size(runs, one, other)
-    rows = [row for row in efficiency(runs) if row.searcher == one]
+    rows = [row for row in sample_efficiency(runs) if row.searcher == one]
     if not rows:
         return Contest(one, other, None, seeds, problems)
     return Contest(one, other, rows[0].ratio, seeds, problems, efficiency_sentence(runs.study, rows[0]))
@@ -81,8 +81,8 @@ def budget_over_samples(study: Study, one: str, other: str) -> Contest:
         draws.append(_saved(mine, theirs, study.budget, mine.counts, theirs.counts))
     if not values:
         return Contest(one, other, None, seeds, problems)
-    centre = float(typical(np.array(values)))
-    ends = interval(typical(np.stack(draws, axis=-1)), seeds, problems)
+    centre = float(typical_ratio(np.array(values)))
+    ends = confidence_interval(typical_ratio(np.stack(draws, axis=-1)), seeds, problems)
     spread = f"{min(values):.3g} to {max(values):.3g} on single problems"
     return Contest(one, other, Interval(centre, *ends), seeds, problems, spread)
 
@@ -118,7 +118,7 @@ def loss_ratio(study: Study, one: str, other: str, samples: int, others: int | N
         draws.append(_difference(logs[0][1], logs[1][1]))
     if not values:
         return Contest(one, other, None, seeds, problems)
-    ends = interval(np.exp(np.mean(draws, axis=0)), seeds, problems)
+    ends = confidence_interval(np.exp(np.mean(draws, axis=0)), seeds, problems)
     return Contest(one, other, Interval(float(np.exp(np.mean(values))), *ends), seeds, problems)
 
 
@@ -130,7 +130,7 @@ def over_best_known(study: Study, searcher: str, samples: int) -> Contest:
     least = [np.log(study.target(problem)[0]) for _, problem in found]
     values = [logs[0] - best for (logs, _), best in zip(found, least, strict=True)]
     draws = [logs[1] - best for (logs, _), best in zip(found, least, strict=True)]
-    ends = interval(np.exp(np.mean(draws, axis=0)), seeds, problems)
+    ends = confidence_interval(np.exp(np.mean(draws, axis=0)), seeds, problems)
     mean = float(np.exp(np.mean(values)))
     return Contest(searcher, "", Interval(mean, *ends), seeds, problems)
 
@@ -155,7 +155,7 @@ def steps_to(study: Study, one: str, other: str, samples: int) -> tuple[Contest,
         draws.append(times[order][middle_places(theirs.counts[:, order])].mean(axis=1))
     if not values:
         return Contest(one, other, None, seeds, problems), 0
-    found = interval(np.exp(np.mean(draws, axis=0)), seeds, problems)
+    found = confidence_interval(np.exp(np.mean(draws, axis=0)), seeds, problems)
     return Contest(one, other, Interval(float(np.exp(np.mean(values))), *found), seeds, problems), censored
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 
 from dse.analysis.study import Study, load_study
-from dse.report.formats import Section, markdown
+from dse.report.formats import Section, markdown_table
 from experiments import RESULTS, keep, read_rows
 from experiments.intervals import Verdict, at_least, at_most, overall
 from experiments.paper.claims import NOTABLE, Claim, shown
@@ -134,7 +134,7 @@ def page(first: str, parts: Mapping[str, Sequence[Line]]) -> list[str]:
     sections = []
     for name, lines in parts.items():
         heads = ALONE if len(lines[0].found) == 1 else HEADS
-        sections.append(markdown(Section(name, heads, [line.row for line in lines])))
+        sections.append(markdown_table(Section(name, heads, [line.row for line in lines])))
     return ["# Every number of the paper, and ours", INTRO, f"Departures: {departures}.", first, *sections]
 
 
@@ -162,7 +162,10 @@ def main() -> None:
     keep(
         HERE / "numbers.md",
         "experiments.paper.numbers",
-        *page(markdown(table1(joined(own, clustered, CLUSTERED))), {n: list(of) for n, of in parts.items()}),
+        *page(
+            markdown_table(table1(joined(own, clustered, CLUSTERED))),
+            {n: list(of) for n, of in parts.items()},
+        ),
     )
 
 

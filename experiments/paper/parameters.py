@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from dse.analysis.findings import Interval
-from dse.analysis.stats.bootstrap import interval
+from dse.analysis.stats.bootstrap import confidence_interval
 from dse.support.arrays import FloatArray, IntArray
 from experiments.intervals import Verdict, overall
 from experiments.paper.claims import Claim, shown, spread
@@ -180,7 +180,9 @@ def _resampled(figure: Callable[[IntArray, IntArray], float], *sizes: int) -> In
     """The figure of two sets of runs, by their places, with a 95 % interval over runs."""
     rng = np.random.default_rng(0)
     drawn = [figure(*(rng.integers(size, size=size) for size in sizes)) for _ in range(RESAMPLES)]
-    return Interval(figure(*(np.arange(size) for size in sizes)), *interval(np.array(drawn), min(sizes)))
+    return Interval(
+        figure(*(np.arange(size) for size in sizes)), *confidence_interval(np.array(drawn), min(sizes))
+    )
 
 
 def _times(found: Interval, factor: float) -> Interval:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from dse.analysis.reduction import budgets_up_to
 from dse.analysis.study import Study, load_study
-from dse.report.formats import Section, markdown
+from dse.report.formats import Section, markdown_table
 from dse.support.errors import InputError
 from experiments import RESULTS, read_rows
 from experiments.paper.claims import (
@@ -128,17 +128,17 @@ def page(claims: Sequence[Claim], studies: Mapping[str, Study], missing: Sequenc
         "Claims of arXiv:2507.16249, measured with this repository's searchers, cost model and space. "
         "Brackets are 95 % intervals over seeds. A claim is borne out, or not, where the whole interval says "
         "so.\n",
-        markdown(Section("In short", ("claim", "verdict"), [(c.claim, c.verdict) for c in claims])),
+        markdown_table(Section("In short", ("claim", "verdict"), [(c.claim, c.verdict) for c in claims])),
     ]
     for claim in claims:
         parts += [
-            markdown(Section(claim.claim, claim.heads, claim.rows)),
+            markdown_table(Section(claim.claim, claim.heads, claim.rows)),
             f"- The paper: {claim.paper}.\n- Here: {claim.why}.\n- Runs: {claim.runs}.\n"
             f"- **Verdict: {claim.verdict}.**\n",
         ]
     if "ablations" in studies:
         parts += list(why_it_works(studies["ablations"]))
-    parts.append(markdown(Section("Departures that remain", ("what", "the paper", "here"), REMAIN)))
+    parts.append(markdown_table(Section("Departures that remain", ("what", "the paper", "here"), REMAIN)))
     parts.append("## Caveats\n\n" + "".join(f"- {caveat}\n" for caveat in CAVEATS))
     for name in missing:
         parts.append(f"Not there yet, and so not judged: {name}.\n")
@@ -150,7 +150,7 @@ def why_it_works(study: Study) -> Iterator[str]:
     heads = ("variant", *(f"{samples:,} samples" for samples in budgets_up_to(study.budget)))
     variants = [name for name in study.searchers if name != "marl"]
     rows, _ = over_budgets(study, variants)
-    yield markdown(Section("Why marl works as it does: each variant's loss over marl's", heads, rows))
+    yield markdown_table(Section("Why marl works as it does: each variant's loss over marl's", heads, rows))
     final = {name: loss_ratio(study, name, "marl", study.budget).value for name in variants}
     worse = [name for name, ratio in final.items() if above_one(ratio) == "borne out"]
     better = [name for name, ratio in final.items() if above_one(ratio) == "not borne out"]

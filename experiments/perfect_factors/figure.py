@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dse.core.certificate import OPTIMAL
-from dse.report.plots.canvas import Grid, frame, log_axis, y_label
+from dse.report.plots.canvas import Grid, frame_panel, log_axis, y_label
 from dse.report.plots.style import BLUE, GREEN, VERMILLION, house_style
 from dse.support.arrays import FloatArray
 from experiments.perfect_factors.costs import Costs
@@ -35,7 +35,7 @@ def costs_figure(title: str, how: str, costs: Costs) -> Figure:
     figure, panels = grid.make(len(OBJECTIVES), title, how)
     end = max(MOST, 105 * float(costs.most.max(initial=0)))
     for axes, objective in zip(panels, OBJECTIVES, strict=True):
-        frame(axes, f"{objective}, {len(costs.of(objective=objective).rows)} problems")
+        frame_panel(axes, f"{objective}, {len(costs.of(objective=objective).rows)} problems")
         log_axis(axes, "x", LEAST, end, most=4)
         axes.set_ylim(0, 1.02)
         axes.set_yticks([0, 0.25, 0.5, 0.75, 1], ["0 %", "25 %", "50 %", "75 %", "100 %"])

@@ -11,7 +11,7 @@ from dse.core.domains import make_problem
 from dse.core.objective import objective_named
 from dse.core.problem import AnyProblem
 from dse.optimum import certify
-from dse.support.quantities import energy, quantity
+from dse.support.quantities import energy_in_words, quantity_in_words
 from experiments import keep
 from experiments.perfect_factors.costs import Costs
 from experiments.perfect_factors.page import COMMAND, NESTS, PAGE, SHOWN
@@ -51,9 +51,11 @@ def _nest(name: str, problem: AnyProblem, found: Certificate) -> str:
     best = found.best
     if best is None:
         return f"{name}: none found."
-    loss = quantity(best.loss, objective_named(problem.objective).unit, 6)
+    loss = quantity_in_words(best.loss, objective_named(problem.objective).unit, 6)
     proof = found.status if found.status == OPTIMAL else f"not proven, gap {per_cent(found.gap)} %"
-    figures = f"{problem.objective} {loss} ({proof}), {best.cycles:,} cycles, {energy(best.energy_nj, 6)}"
+    figures = (
+        f"{problem.objective} {loss} ({proof}), {best.cycles:,} cycles, {energy_in_words(best.energy_nj, 6)}"
+    )
     return f"{name}: {figures}\n\n```\n{problem.nest(best.mapping).rstrip()}\n```"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dse.report.plots.files import png
+from dse.report.plots.files import png_bytes
 from dse.support.files import write_whole
 from experiments import RESULTS, keep
 from experiments.intervals import Verdict
@@ -93,5 +93,5 @@ def show(costs: Costs) -> None:
     figure = costs_figure(
         "What perfect factors cost: optimum over factors / optimum over any tiles - 1", how, costs
     )
-    write_whole(FIGURE, png(figure), "figure")
+    write_whole(FIGURE, png_bytes(figure), "figure")
     keep(PAGE, COMMAND, *parts(costs))

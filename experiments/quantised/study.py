@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import binomtest
 
-from dse.report.plots import png
+from dse.report.plots import png_bytes
 from dse.support.files import write_whole
 from experiments.intervals import Estimate, Verdict, at_least, at_most, mean_of, mean_over_groups
 from experiments.quantised.ptq import HERE
@@ -253,7 +253,7 @@ def main() -> None:
     }
     for name, (title, panels) in figures.items():
         made = bits_figure(title, f"{how}; cut off at the ends", "worse by, %", panels, (-30, 110))
-        write_whole(HERE / name, png(made), "figure")
+        write_whole(HERE / name, png_bytes(made), "figure")
 
 
 if __name__ == "__main__":

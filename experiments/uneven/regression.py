@@ -24,7 +24,7 @@ from dse.domains.levels.mapping import HierarchyMapping
 from dse.domains.levels.problem import MachineProblem
 from dse.domains.levels.workload import GROUPS
 from dse.models.timeloop.proof.search import solve, warm
-from dse.models.timeloop.reference import NotPriced, evaluate
+from dse.models.timeloop.reference import NotPriced, evaluate_mapping
 from experiments import RESULTS, keep, read_rows, write_rows
 from experiments.uneven.optima import OUTPUT_DIMS
 
@@ -98,7 +98,7 @@ def words_of(mapping: HierarchyMapping, figure: Mapping[str, Any], machine: Mach
     """
     problem = MachineProblem(layer_of(figure), machine, "energy", "timeloop", fixed={"nests": nests})
     machine, workload = problem.accelerator, problem.space.workload
-    costs = evaluate(workload, machine, mapping)
+    costs = evaluate_mapping(workload, machine, mapping)
     assert not isinstance(costs, NotPriced)
     words: Words = {}
     sent, copies = 0, 1

@@ -32,7 +32,7 @@ import numpy as np
 
 from dse.search.abilities import added
 from dse.search.searcher import drive
-from dse.support.errors import InputError, unknown
+from dse.support.errors import InputError, unknown_name
 from dse.support.validation import positive_number, whole_number
 from searchers.bayesian.kinds import GAUSSIAN, KINDS
 from searchers.common.settings import MAX_DATA, MAX_POINTS
@@ -75,7 +75,7 @@ class Bayesian:
 
     def __post_init__(self) -> None:
         if self.surrogate not in KINDS:
-            raise unknown("surrogate", self.surrogate, KINDS)
+            raise unknown_name("surrogate", self.surrogate, KINDS)
         whole_number(self.n_startup_trials, "n_startup_trials", least=2, most=MAX_POINTS)
         whole_number(self.max_training_samples, "max_training_samples", least=10, most=MAX_DATA)
         whole_number(self.patience, "patience")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dse.report.plots.canvas import Grid, frame, y_label
+from dse.report.plots.canvas import Grid, frame_panel, y_label
 from dse.report.plots.style import house_style
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def bits_figure(
     figure, panes = grid.make(len(panels), title, how)
     series = {name: None for lines in panels.values() for name in lines}
     for place, (axes, (panel, lines)) in enumerate(zip(panes, panels.items(), strict=True)):
-        frame(axes, panel)
+        frame_panel(axes, panel)
         axes.axhline(0, color="#7f7f7f", linewidth=0.6)
         for number, name in enumerate(series):
             if name in lines:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dse.report.plots.canvas import Grid, frame, y_label
+from dse.report.plots.canvas import Grid, frame_panel, y_label
 from dse.report.plots.style import house_style
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def phases_figure(
     grid = Grid((0.06,) * columns, 2.0, below=0.9)
     figure, panes = grid.make(len(panels), title, how)
     for place, (axes, (name, bars)) in enumerate(zip(panes, panels.items(), strict=True)):
-        frame(axes, name)
+        frame_panel(axes, name)
         floor = np.zeros(len(bars))
         for phase, colour, heights in zip(phases, _COLOURS, zip(*bars.values(), strict=True), strict=False):
             axes.bar(range(len(bars)), heights, 0.7, floor, color=colour, label=phase)

@@ -81,18 +81,18 @@ def _measured(
     clock: str,
 ) -> dict[str, object]:
     from dse.search.searcher import parse_settings
-    from dse.support.errors import unknown
+    from dse.support.errors import unknown_name
     from learners.profiling import CLOCKS, profile_arms
     from learners.registry import arms_of, load_task, make_learner
     from searchers.commands.profile_view import as_data
 
     if clock not in CLOCKS:
-        raise unknown("clock", clock, CLOCKS)
+        raise unknown_name("clock", clock, CLOCKS)
     declared, shared = arms_of(learner), parse_settings(settings)
     chosen = list(declared) if arms is None else [arm.strip() for arm in arms.split(",")]
     for arm in chosen:
         if arm not in declared:
-            raise unknown("arm", arm, declared, f"those of {learner}")
+            raise unknown_name("arm", arm, declared, f"those of {learner}")
     made = {arm: make_learner(learner, declared[arm] | shared) for arm in chosen}
     make_env = load_task(env)
     profiles = []
@@ -103,10 +103,10 @@ def _measured(
 
 
 def _write(data: dict[str, object], out: Path) -> None:
-    from dse.report.plots import png
+    from dse.report.plots import png_bytes
     from dse.support.files import make_folder, write_json, write_whole
     from searchers.commands.profile_view import plot_phases
 
     make_folder(out)
     write_json(out / "profile.json", data)
-    write_whole(out / "profile.png", png(plot_phases(data)), "figure")
+    write_whole(out / "profile.png", png_bytes(plot_phases(data)), "figure")

@@ -122,7 +122,7 @@ def _trial(
 
 
 def _write(data: dict[str, Any], tried: list[Any], saved: SavedPolicy, out: Path) -> None:
-    from dse.report.plots import png
+    from dse.report.plots import png_bytes
     from dse.support.files import make_folder, write_json, write_whole
     from learners.policy import save_policy
     from learners.trials import AWARE
@@ -130,7 +130,7 @@ def _write(data: dict[str, Any], tried: list[Any], saved: SavedPolicy, out: Path
 
     make_folder(out)
     write_json(out / "quantise.json", output.plain(data))
-    write_whole(out / "quantise.png", png(plot_losses(data)), "figure")
+    write_whole(out / "quantise.png", png_bytes(plot_losses(data)), "figure")
     for one in tried:
         name = f"{one.precision.weights}-bits" + ("-aware" if one.quantised == AWARE else "")
         save_policy(one.policy, out / name, saved.about)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 from dse.search.abilities import FIRST
-from dse.support.errors import InputError, StorageError, unknown
+from dse.support.errors import InputError, StorageError, unknown_name
 from dse.support.files import make_folder
 from searchers.common.refusals import refusals_as_input_errors
 
@@ -57,7 +57,7 @@ class Game:
     def __post_init__(self) -> None:
         for name, known in _KNOWN.items():
             if getattr(self, name) not in known:
-                raise unknown(name, getattr(self, name), known)
+                raise unknown_name(name, getattr(self, name), known)
         if self.actions == "discrete" and (self.form, self.agents) != ("one-step", "one"):
             raise InputError("discrete actions are for one agent, in the form one-step")
 

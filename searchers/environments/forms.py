@@ -9,7 +9,7 @@ import numpy as np
 
 from dse.core.evaluations import Evaluations
 from dse.support.arrays import IntArray
-from dse.support.errors import unknown
+from dse.support.errors import unknown_name
 from searchers.environments.view import OBSERVED, Observations, View
 
 Form = Literal["construct", "refine"]
@@ -134,7 +134,7 @@ class Refine:
 def make_game(form: Form, start: Start, view: View, groups: Sequence[tuple[int, ...]]) -> Game:
     """The game of that form."""
     if form not in ("construct", "refine"):
-        raise unknown("form", form, ("construct", "refine"))
+        raise unknown_name("form", form, ("construct", "refine"))
     if start not in ("anywhere", "best"):
-        raise unknown("start", start, ("anywhere", "best"))
+        raise unknown_name("start", start, ("anywhere", "best"))
     return Construct(view, groups) if form == "construct" else Refine(view, start)

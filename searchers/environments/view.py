@@ -16,8 +16,8 @@ from dse.core.reasons import Reason
 from dse.search.evaluator import Evaluator, SearchProblem
 from dse.search.record import Record
 from dse.support.arrays import FloatArray, IntArray, SingleArray
-from dse.support.errors import InputError, unknown
-from dse.support.quantities import quantity
+from dse.support.errors import InputError, unknown_name
+from dse.support.quantities import quantity_in_words
 from dse.support.validation import positive_number, whole_number
 
 Observations = SingleArray
@@ -115,11 +115,11 @@ class View:
         render_mode: str | None = None,
     ) -> None:
         if actions not in ACTIONS:
-            raise unknown("actions", actions, ACTIONS)
+            raise unknown_name("actions", actions, ACTIONS)
         if render_mode not in (None, *RENDER_MODES):
-            raise unknown("render_mode", render_mode, RENDER_MODES)
+            raise unknown_name("render_mode", render_mode, RENDER_MODES)
         if reward not in REWARDS:
-            raise unknown("reward", reward, REWARDS)
+            raise unknown_name("reward", reward, REWARDS)
         self._record: Record | None = None
         self.evaluator = self._opened(problem, budget) if evaluator is None else evaluator
         if evaluator is not None and not (problem is None and budget is None):
@@ -234,7 +234,7 @@ class View:
         if genes is None:
             return "nothing feasible has been drawn yet\n"
         known = known_objective(self.evaluator.objective)
-        head = f"{self.evaluator.objective} {quantity(loss, known.unit if known else '', 6)}\n"
+        head = f"{self.evaluator.objective} {quantity_in_words(loss, known.unit if known else '', 6)}\n"
         structure = self.evaluator.space.structure
         if structure is not None:
             return head + structure.show(genes)
@@ -322,6 +322,6 @@ def partition_genes(
 def _position(gene: str | int, names: Sequence[str]) -> int:
     if isinstance(gene, str):
         if gene not in names:
-            raise unknown("gene", gene, names, "groups")
+            raise unknown_name("gene", gene, names, "groups")
         return names.index(gene)
     return whole_number(gene, "groups: a gene's position", least=0, most=len(names) - 1)

@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from dse.support.arrays import FloatArray, IntArray
-from dse.support.errors import InputError, shorten, unknown
+from dse.support.errors import InputError, shorten, unknown_name
 from dse.support.validation import whole_number
 from searchers.common.scores import penalised_losses
 from searchers.common.settings import MAX_POINTS, MAX_REPEATS, check_probability, check_share
@@ -140,7 +140,7 @@ class Gamma:
 
     def __post_init__(self) -> None:
         if self.preset not in PRESETS:
-            raise unknown("preset", self.preset, PRESETS)
+            raise unknown_name("preset", self.preset, PRESETS)
         # The settings name a cell: they say what is done, not that it is as preset.
         for name, value in vars(PRESETS[self.preset]).items():
             if getattr(self, name) is None:

@@ -27,10 +27,10 @@ import numpy as np
 
 from dse.search.abilities import FIRST, abilities_of, added
 from dse.search.evaluator import BudgetExhausted
-from dse.search.gene_groups import LINKAGES, cluster_genes, cluster_genes_at, correlations
+from dse.search.gene_groups import LINKAGES, cluster_genes, cluster_genes_at, gene_correlations
 from dse.search.searcher import make_searcher, searchers
 from dse.support.arrays import IntArray
-from dse.support.errors import InputError, unknown
+from dse.support.errors import InputError, unknown_name
 from dse.support.validation import positive_number, whole_number
 from searchers.common.sub_budget import SubBudget
 from searchers.common.visited import Visited
@@ -73,21 +73,21 @@ class MARL(Learning):
         whole_number(self.warmup_samples, "warmup_samples", least=2)
         whole_number(self.samples_elsewhere, "samples_elsewhere", least=0)
         if self.linkage not in LINKAGES:
-            raise unknown("linkage", self.linkage, LINKAGES)
+            raise unknown_name("linkage", self.linkage, LINKAGES)
         if self.threshold:
             positive_number(self.threshold, "threshold")
         if self.threshold and (self.agents or self.groups):
             given = "agents" if self.agents else "groups"
             raise InputError(f"threshold {self.threshold} says how many agents there are; leave {given} out")
         if self.warmup not in searchers():
-            raise unknown("searcher", self.warmup, searchers(), "warmup")
+            raise unknown_name("searcher", self.warmup, searchers(), "warmup")
         if not self.groups:
             if self.samples_elsewhere:
                 raise InputError("samples_elsewhere are those that groups were found with; groups is empty")
             return
         if isinstance(self.groups, str):
             if self.groups not in NAMED:
-                raise unknown("groups", self.groups, NAMED)
+                raise unknown_name("groups", self.groups, NAMED)
             if self.agents:
                 raise InputError(f"groups {self.groups!r} say how many agents there are; leave agents out")
             return
@@ -150,7 +150,7 @@ class MARL(Learning):
             return np.arange(len(chosen))
         dataset = self._dataset(evaluate, rng)
         visited.renew(dataset.genes, lambda _, known: known, tries=0)
-        matrix = correlations(dataset.genes, dataset.losses)[np.ix_(chosen, chosen)]
+        matrix = gene_correlations(dataset.genes, dataset.losses)[np.ix_(chosen, chosen)]
         if self.threshold:
             return cluster_genes_at(matrix, self.threshold, self.linkage)
         return cluster_genes(matrix, self.agents, self.linkage)

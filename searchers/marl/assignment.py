@@ -8,7 +8,7 @@ import numpy as np
 
 from dse.core.space import Gene
 from dse.support.arrays import IntArray
-from dse.support.errors import InputError, shorten, unknown
+from dse.support.errors import InputError, shorten, unknown_name
 
 NAMED = ("k+c", "k+c|rest")
 """The groupings of Figure 6 of arXiv:2507.16249: K's and C's genes share an agent, and each other gene has
@@ -38,7 +38,7 @@ def read_groups(groups: Sequence[Sequence[str]], names: Sequence[str] | None = N
             raise InputError(f"groups must hold a gene each, got {shorten(groups)}")
         for name in group:
             if names is not None and name not in names:
-                raise unknown("gene", name, names, "groups")
+                raise unknown_name("gene", name, names, "groups")
             if name in labels:
                 raise InputError(f"groups hold gene {name!r} twice")
             labels[name] = label

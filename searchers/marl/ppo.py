@@ -16,7 +16,7 @@ import numpy as np
 
 from dse.support import numerics
 from dse.support.arrays import BoolArray, FloatArray, IntArray
-from dse.support.errors import InputError, shorten, unknown
+from dse.support.errors import InputError, shorten, unknown_name
 from dse.support.validation import positive_number, whole_number
 from searchers.common.settings import MAX_POINTS, MAX_REPEATS, MAX_UNITS, check_share
 from searchers.common.visited import Visited
@@ -97,7 +97,7 @@ class Learning:
             )
         for name, known in (("reward", Reward), ("actions", Actions), ("clipping", Clipping)):
             if getattr(self, name) not in get_args(known):
-                raise unknown(name, getattr(self, name), get_args(known))
+                raise unknown_name(name, getattr(self, name), get_args(known))
 
 
 class ObservationNormalizer:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from dse.support.arrays import FloatArray, IntArray
-from dse.support.errors import unknown
+from dse.support.errors import unknown_name
 from searchers.common.own_draws import inherit_draws, route_draws
 from searchers.peers.common import ask_and_tell, import_library
 
@@ -39,7 +39,7 @@ class Nevergrad:
         inherit_draws(import_module("nevergrad.optimization.recaster")._MessagingThread)
         registry = package.optimizers.registry
         if self.optimizer not in registry:
-            raise unknown("optimizer", self.optimizer, sorted(registry))
+            raise unknown_name("optimizer", self.optimizer, sorted(registry))
         budget = evaluate.remaining
         ask_and_tell(
             lambda space, seed: _Optimiser(package, registry[self.optimizer], space, seed, budget),

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from dse.core.objective import parse_objectives
-from dse.support.errors import InputError, exception_text, shorten, unknown
+from dse.support.errors import InputError, exception_text, shorten, unknown_name
 from dse.support.hashing import digest
 from searchers.common.own_draws import route_draws
 from searchers.common.torch_apart import torch_apart
@@ -91,7 +91,7 @@ def digest_of(name: str, registry: str) -> str:
         there = sorted(path.parent.name for path in folder.parent.glob("*/__init__.py"))
         if not there:
             raise InputError(f"registry {registry!r} has no {KIND}/NAME/__init__.py")
-        raise unknown("sampler", name, there, f"registry {registry!r}")
+        raise unknown_name("sampler", name, there, f"registry {registry!r}")
     modules = sorted(folder.rglob("*.py"))
     try:
         texts = {str(path.relative_to(folder)): path.read_bytes().hex() for path in modules}
@@ -119,7 +119,7 @@ def sampler_class(name: str, registry: str = "", ref: str = "main") -> type:
     every = getattr(loaded, "__all__", vars(loaded))
     found = {one: kind for one in every if _is_sampler(kind := getattr(loaded, one), base)}
     if asked and asked not in found:
-        raise unknown("class", asked, found, where) if found else InputError(f"{where} has no sampler")
+        raise unknown_name("class", asked, found, where) if found else InputError(f"{where} has no sampler")
     if not found:
         raise InputError(f"{where} has no class of samplers")
     return found[asked] if asked else _own_first(found, loaded)

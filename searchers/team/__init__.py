@@ -50,7 +50,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dse.support.errors import unknown
+from dse.support.errors import unknown_name
 from dse.support.validation import INT64_MAX, positive_number, whole_number
 from searchers.common.settings import MAX_DATA, MAX_POINTS, MAX_REPEATS, check_probability
 
@@ -192,9 +192,9 @@ class Team:
             positive_number(getattr(self, name), name)
         check_probability(self.restricted_fraction, "restricted_fraction")
         if self.policy not in POLICIES:
-            raise unknown("policy", self.policy, POLICIES)
+            raise unknown_name("policy", self.policy, POLICIES)
         if self.initial_design not in INITIAL_DESIGNS:
-            raise unknown("initial_design", self.initial_design, INITIAL_DESIGNS)
+            raise unknown_name("initial_design", self.initial_design, INITIAL_DESIGNS)
 
     @property
     def version(self) -> str:

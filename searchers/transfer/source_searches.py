@@ -18,7 +18,7 @@ from dse.domains.clustered.structure import mappings_of
 from dse.domains.levels.structure import machine_mappings_of
 from dse.search.record import Record, read_parquet
 from dse.support.arrays import IntArray
-from dse.support.errors import InputError, shorten, within
+from dse.support.errors import InputError, errors_within, shorten
 from dse.support.files import read_bounded
 from dse.support.parquet import most_unpacked
 from searchers.common.history import History
@@ -79,7 +79,7 @@ def read_searches(folder: Path, digest: str = "") -> SourceSearches:
         raise InputError(f"{where} holds {len(paths):,} searches; at most {_MAX_FILES:,}")
     seen = hashlib.sha256()
     for path in paths:
-        with within(where):
+        with errors_within(where):
             seen.update(f"{path.relative_to(folder)}\0".encode() + hashlib.sha256(_bytes(path)).digest())
     if digest and seen.hexdigest() != digest:
         raise InputError(f"{where} has changed since the search was set up")
@@ -100,7 +100,7 @@ def _read(folder: str, digest: str, paths: tuple[Path, ...]) -> SourceSearches:
 
 def _search(path: Path) -> SourceSearch:
     record, about = read_parquet(path)
-    with within(f"record {str(path)!r}"):
+    with errors_within(f"record {str(path)!r}"):
         identity = about.get("identity") if isinstance(about, Mapping) else None
         problem: Any = identity.get("problem") if isinstance(identity, Mapping) else None
         if not isinstance(problem, Mapping):

@@ -14,11 +14,11 @@ import pytest
 
 from dse.analysis.stats.bootstrap import (
     Redraw,
-    generator,
-    interval,
+    confidence_interval,
+    draw_resamples,
     median_curve,
     median_draws,
-    resample,
+    named_generator,
     resampled_interquartile_means,
     side_by_side,
 )
@@ -48,11 +48,11 @@ def covered(figure: Figure, problems: int, seeds: int, spread: float, drawn: int
     """How often the interval of a figure over problems has the true one, which is 0."""
     rng = np.random.default_rng(problems * 100 + seeds)
     redraw = Redraw(problems, RESAMPLES)
-    counts = [resample(generator(str(place)), seeds, RESAMPLES) for place in range(problems)]
+    counts = [draw_resamples(named_generator(str(place)), seeds, RESAMPLES) for place in range(problems)]
     hits = 0
     for _ in range(SETS):
         values = rng.normal(size=(problems, 1)) + spread * rng.normal(size=(problems, seeds))
-        low, high = interval(figure(values, counts, redraw), drawn or problems)
+        low, high = confidence_interval(figure(values, counts, redraw), drawn or problems)
         hits += low <= 0 <= high
     return hits / SETS
 
@@ -77,7 +77,7 @@ def test_intervals_are_too_wide_rather_than_too_narrow_where_three_seeds_differ_
 def test_intervals_of_a_median_over_seeds_cover_what_they_say(seeds: int) -> None:
     rng = np.random.default_rng(seeds)
     values = np.exp(rng.normal(size=(seeds, 4000)))
-    _, low, high = median_curve(values, resample(generator("seeds"), seeds, 2000))
+    _, low, high = median_curve(values, draw_resamples(named_generator("seeds"), seeds, 2000))
     assert 0.93 < np.mean((low <= 1) & (high >= 1)) < 0.99
 
 
@@ -89,12 +89,12 @@ def test_the_range_of_three_seeds_has_the_median_three_times_in_four() -> None:
 @pytest.mark.parametrize("seeds", [3, 10])
 def test_intervals_of_seeds_on_problems_that_are_given_cover_what_they_say(seeds: int) -> None:
     rng = np.random.default_rng(seeds)
-    counts = [resample(generator(str(place)), seeds, RESAMPLES) for place in range(6)]
+    counts = [draw_resamples(named_generator(str(place)), seeds, RESAMPLES) for place in range(6)]
     hits = 0
     for _ in range(SETS):
         values = rng.normal(size=(6, seeds))
         draws = resampled_interquartile_means(values.ravel(), side_by_side(counts))
-        low, high = interval(draws, seeds, groups=6)
+        low, high = confidence_interval(draws, seeds, groups=6)
         hits += low <= 0 <= high
     assert 0.92 < hits / SETS <= 1
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dse.analysis.analysis import analyse
+from dse.analysis.analysis import analyse_study
 from dse.analysis.findings import TABLE_TAUS, Findings
 from dse.analysis.study import Study
 from dse.campaign.summary import Summary
@@ -46,7 +46,7 @@ def seeds(
 
 def found(cells: Sequence[Summary], **about: Any) -> Findings:
     """The findings of such a study."""
-    return analyse(study(cells, **about), RESAMPLES)
+    return analyse_study(study(cells, **about), RESAMPLES)
 
 
 OPTIMA = {"net:a on edge, latency": {"status": "optimal", "lower_bound": 1.0, "loss": 1.0}}

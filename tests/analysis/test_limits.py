@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dse.analysis.analysis import analyse
-from dse.analysis.repriced import reprice
+from dse.analysis.analysis import analyse_study
+from dse.analysis.repriced import reprice_winners
 from dse.analysis.sources import LEDGER, RECORDS
 from dse.analysis.study import load_study, make_problems
 from dse.campaign.config import Campaign
@@ -23,10 +23,10 @@ from dse.campaign.reading import load_campaign
 from dse.campaign.runner import run_campaign
 from dse.campaign.store import Store
 from dse.cli.commands.run import find_layers
-from dse.report.conclusions import conclude
+from dse.report.conclusions import conclude_study
 from dse.report.page.commands import campaign_toml
-from dse.report.page.standing import standings
-from dse.report.plots import draw
+from dse.report.page.standing import standings_table
+from dse.report.plots import draw_figures
 from dse.report.writing import Report, make_report, table_files
 from tests.conftest import Dse
 
@@ -97,9 +97,9 @@ def test_each_part_of_a_folder_tells_what_each_searcher_has(
     }
     assert (found.planned, len(found.summaries), found.missing) == (20, 20, {})
     assert found.cut == ("genetic",)
-    figures = analyse(found, RESAMPLES)
+    figures = analyse_study(found, RESAMPLES)
     assert figures.gap["genetic"].samples[-1] == 300
-    assert not conclude(found, figures).headline.startswith("So far")
+    assert not conclude_study(found, figures).headline.startswith("So far")
 
 
 def test_a_campaign_under_way_lacks_only_what_was_planned(whole: Path, tmp_path: Path) -> None:
@@ -168,9 +168,9 @@ def test_figures_of_ends_leave_out_who_ends_before(report: Report) -> None:
     assert np.isnan(figures.gap_seeds["genetic"]).all()
     assert not np.isnan(figures.gap_seeds["walk"]).any()
     assert "genetic" not in report.conclusions.headline
-    assert {row.searcher for row in standings(found, figures).rows} == set(both)
-    assert standings(found, figures).lacking == "genetic (300 samples a run)"
-    overall = reprice(found, RESAMPLES)[0].overall
+    assert {row.searcher for row in standings_table(found, figures).rows} == set(both)
+    assert standings_table(found, figures).lacking == "genetic (300 samples a run)"
+    overall = reprice_winners(found, RESAMPLES)[0].overall
     assert overall is not None
     assert {row.searcher for row in overall.rows} == set(both)
 
@@ -214,7 +214,7 @@ def test_tables_have_a_dash_beyond_and_say_why(report: Report) -> None:
 
 
 def test_every_figure_draws_and_names_where_a_curve_ends(report: Report) -> None:
-    drawings = draw(report.study, report.findings)
+    drawings = draw_figures(report.study, report.findings)
     for name, drawing in drawings.items():
         words = [text.get_text() for axes in drawing.build().axes for text in axes.texts]
         named = name in ("gap", "convergence", "ecdf", "time", "returns")
@@ -224,7 +224,7 @@ def test_every_figure_draws_and_names_where_a_curve_ends(report: Report) -> None
 
 def test_nothing_lies_beyond_the_end_of_a_shorter_curve(report: Report) -> None:
     for name in ("gap", "ecdf"):
-        axes = draw(report.study, report.findings)[name].build().axes[0]
+        axes = draw_figures(report.study, report.findings)[name].build().axes[0]
         in_data = [line for line in axes.lines if line.get_transform() == axes.transData]
         ends = sorted(max(line.get_xdata()) for line in in_data if len(line.get_xdata()) > 10)
         assert ends == [300, 600, 600]

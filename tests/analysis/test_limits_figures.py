@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dse.analysis.analysis import analyse
+from dse.analysis.analysis import analyse_study
 from dse.analysis.findings import TABLE_TAUS, Findings
 from dse.analysis.study import Study
 from dse.campaign.summary import Summary
-from dse.report.conclusions import conclude
-from dse.report.plots import draw
+from dse.report.conclusions import conclude_study
+from dse.report.plots import draw_figures
 from dse.report.tables.targets import efficiency_sentence
 from tests.analysis.report_cases import cell
 from tests.analysis.test_findings import seeds, study
@@ -21,7 +21,7 @@ INF = float("inf")
 
 def warnings(study: Study) -> tuple[str, ...]:
     """What is said of where a study's evidence is thin."""
-    return conclude(study, analyse(study, RESAMPLES)).warnings
+    return conclude_study(study, analyse_study(study, RESAMPLES)).warnings
 
 
 def cut(found: Study, searcher: str, budget: int) -> Study:
@@ -40,7 +40,7 @@ def cut(found: Study, searcher: str, budget: int) -> Study:
 def test_a_smaller_budget_changes_no_figure_up_to_it() -> None:
     full = made_up(("random", "walk", "genetic", "marl"), seeds=6)
     short = cut(full, "genetic", 500)
-    before, after = analyse(full, RESAMPLES), analyse(short, RESAMPLES)
+    before, after = analyse_study(full, RESAMPLES), analyse_study(short, RESAMPLES)
     for name in ("versus", "standing", "layers"):
         kept = {repr(row) for row in getattr(before, name) if "genetic" not in repr(row) or row.budget <= 500}
         assert {repr(row) for row in getattr(after, name)} == kept
@@ -56,7 +56,7 @@ def test_a_smaller_budget_changes_no_figure_up_to_it() -> None:
 
 
 def test_the_chance_at_the_whole_budget_is_the_matrixs() -> None:
-    figures = analyse(made_up(seeds=5), RESAMPLES)
+    figures = analyse_study(made_up(seeds=5), RESAMPLES)
     matrix = figures.improvement
     names = matrix.searchers
     for row in figures.versus:
@@ -79,7 +79,7 @@ def runs(searcher: str, *steps: list[tuple[int, float]], budget: int = 1000) -> 
 
 def efficiencies(found: Study) -> dict[tuple[str, str], float]:
     """The efficiency table's ratios."""
-    rows: Findings = analyse(found, RESAMPLES)
+    rows: Findings = analyse_study(found, RESAMPLES)
     return {(row.searcher, row.other): row.ratio.value if row.ratio else 0.0 for row in rows.efficiency}
 
 
@@ -89,7 +89,7 @@ def test_who_goes_on_longer_gains_nothing_by_it_against_who_may_not() -> None:
     genetic = runs("genetic", *[[(0, 9.0), (49, 2.0)]] * 3, budget=100)
     found = limited("genetic", 100, 3, walk, genetic)
     assert efficiencies(found) == {("walk", "genetic"): 0.0, ("genetic", "walk"): 1.0}
-    sentences = [efficiency_sentence(found, row) for row in analyse(found, RESAMPLES).efficiency]
+    sentences = [efficiency_sentence(found, row) for row in analyse_study(found, RESAMPLES).efficiency]
     assert all(sentence.endswith("(both read up to 100 samples)") for sentence in sentences)
 
 
@@ -97,7 +97,7 @@ def test_a_target_not_reached_is_charged_with_the_smaller_budget() -> None:
     # To 1.5 times the best: marl in 20 samples, always; genetic in 40, in one of two runs of 100: 140.
     marl = runs("marl", *[[(0, 9.0), (19, 1.2), (799, 1.0)]] * 4)
     genetic = runs("genetic", [(0, 9.0), (39, 1.2)], [(0, 9.0)], budget=100)
-    found = analyse(limited("genetic", 100, 2, marl, genetic), RESAMPLES)
+    found = analyse_study(limited("genetic", 100, 2, marl, genetic), RESAMPLES)
     rows = {row.tau: row for row in found.targets}
     assert rows[1.5].ratio is not None
     assert rows[1.5].ratio.value == 7
@@ -111,11 +111,11 @@ def test_a_target_not_reached_is_charged_with_the_smaller_budget() -> None:
 
 
 def test_a_target_that_only_one_reaches_is_never_or_nothing() -> None:
-    found = analyse(study([*seeds("marl", [1.0] * 3), *seeds("walk", [3.0] * 3)]), RESAMPLES)
+    found = analyse_study(study([*seeds("marl", [1.0] * 3), *seeds("walk", [3.0] * 3)]), RESAMPLES)
     (strict,) = [row for row in found.targets if row.tau == 1.0]
     assert strict.ratio is not None
     assert (strict.ratio.value, strict.reached, strict.other_reached) == (INF, 1, 0)
-    other = analyse(study([*seeds("marl", [3.0] * 3), *seeds("walk", [1.0] * 3)]), RESAMPLES)
+    other = analyse_study(study([*seeds("marl", [3.0] * 3), *seeds("walk", [1.0] * 3)]), RESAMPLES)
     (strict,) = [row for row in other.targets if row.tau == 1.0]
     assert strict.ratio is not None
     assert (strict.ratio.value, strict.reached, strict.other_reached) == (0.0, 0, 1)
@@ -136,16 +136,18 @@ def test_few_seeds_are_those_of_who_has_few() -> None:
 
 def test_a_reference_with_less_is_compared_as_far_as_it_goes() -> None:
     short = cut(made_up(("random", "walk", "marl"), seeds=4), "marl", 500)
-    figures = analyse(short, RESAMPLES)
+    figures = analyse_study(short, RESAMPLES)
     assert {row.budget for row in figures.versus} == {500}
     assert figures.comparisons == ()
-    assert "marl, the reference, has only 500 samples a run" in conclude(short, figures).headline
+    assert "marl, the reference, has only 500 samples a run" in conclude_study(short, figures).headline
 
 
 def test_a_campaign_of_which_nobody_has_all_says_so() -> None:
     one = cut(made_up(("walk",), seeds=3), "walk", 500)
-    figures = analyse(one, RESAMPLES)
-    assert conclude(one, figures).headline.startswith("No searcher has the whole budget of 2,000 samples: ")
+    figures = analyse_study(one, RESAMPLES)
+    assert conclude_study(one, figures).headline.startswith(
+        "No searcher has the whole budget of 2,000 samples: "
+    )
     assert figures.profiles == {}
-    for drawing in draw(one, figures).values():
+    for drawing in draw_figures(one, figures).values():
         drawing.build()

@@ -12,11 +12,11 @@ from dse.analysis.reduction import (
     LayerFigures,
     NamedTriple,
     Reduction,
-    groups,
     layer_at,
     network_figure,
     network_of,
-    reductions,
+    reduction_rows,
+    sections_of_problems,
     template_rows,
 )
 from dse.campaign.summary import Summary
@@ -33,12 +33,12 @@ def reduced(
     cells: Sequence[Summary], problems: Sequence[NamedTriple], budgets: Sequence[int] | None = None
 ) -> list[Reduction]:
     """The rows of those cells, with ratios to marl's, where all networks were asked for as a whole."""
-    return reductions(cells, whole(problems), "marl", budgets)
+    return reduction_rows(cells, whole(problems), "marl", budgets)
 
 
 def whole(problems: Sequence[NamedTriple]) -> dict[NamedTriple, Group]:
     """What the problems are part of where all networks were asked for as a whole."""
-    return groups(problems, {(network_of(layer), *rest) for layer, *rest in problems})
+    return sections_of_problems(problems, {(network_of(layer), *rest) for layer, *rest in problems})
 
 
 # A network's figure
@@ -184,19 +184,22 @@ def test_an_unfinished_accelerator_is_in_the_networks_name_already() -> None:
 def test_a_layer_asked_for_by_itself_has_its_own_figure_without_repeats() -> None:
     a, b = ("net:a", "edge", "edp"), ("net:b", "edge", "edp")
     runs = [cell("marl", [(0, 7.0)], a, cycles=10**9, energy_nj=7e9), cell("marl", [(0, 2.0)], b)]
-    rows = reductions(runs, groups([a, b]), "marl", [1000])
+    rows = reduction_rows(runs, sections_of_problems([a, b]), "marl", [1000])
     found = {row.network: row.median for row in rows}
     assert found == {"net:a": 7.0, "net:b": 2.0}
     points = {"nvdla": {a: LayerFigures(2, 14.0, 99.0, 99.0)}}
     (template,) = template_rows(
-        points, groups([a, b]), reductions(runs, groups([a, b]), "marl", [1000]), "marl"
+        points,
+        sections_of_problems([a, b]),
+        reduction_rows(runs, sections_of_problems([a, b]), "marl", [1000]),
+        "marl",
     )
     assert (template.network, template.median, template.ratio_median) == ("net:a", 14.0, 2.0)
 
 
 def test_a_whole_network_and_a_layer_of_it_elsewhere_are_kept_apart() -> None:
     there, alone = ("net:a", "cloud", "latency"), ("net:b", "cloud", "latency")
-    found = groups([A, B, there, alone], {("net", "edge", "latency")})
+    found = sections_of_problems([A, B, there, alone], {("net", "edge", "latency")})
     assert found[A] == found[B] == Group("net", "latency", whole=True)
     assert found[there] == Group("net:a", "latency")
     assert found[alone] == Group("net:b", "latency")

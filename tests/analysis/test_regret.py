@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from dse.analysis.analysis import analyse
+from dse.analysis.analysis import analyse_study
 from dse.analysis.study import Study
 from dse.campaign.curves import CURVES, read_curves, write_curves
 from dse.campaign.summary import Summary
 from dse.report.printing import print_report
-from dse.report.summary import regrets
+from dse.report.summary import study_regrets
 from dse.report.writing import make_report
 from tests.analysis.report_cases import B, cell
 from tests.analysis.test_findings import study
@@ -44,7 +44,7 @@ CELLS = [
 
 
 def test_ratios_are_the_losses_at_a_budget_over_what_is_proven() -> None:
-    found = regrets(analyse(made(*CELLS), 20))
+    found = study_regrets(analyse_study(made(*CELLS), 20))
     rows = {(row["layer"], row["searcher"], row["budget"]): row for row in found}
     early, late = rows["net:a", "walk", 500], rows["net:a", "walk", 1000]
     assert (early["ratio_median"], early["ratio_best"], early["seeds"]) == (3.0, 2.0, 3)
@@ -57,7 +57,7 @@ def test_ratios_are_the_losses_at_a_budget_over_what_is_proven() -> None:
 @pytest.mark.parametrize("optimum", [None, {"status": "bounded", "lower_bound": 0.0, "loss": 5.0}])
 def test_a_problem_without_a_bound_has_no_regret(optimum: dict[str, object] | None) -> None:
     found = made(*CELLS, optima={ON_A: OPTIMA[ON_A], **({ON_B: optimum} if optimum else {})})
-    assert {row["layer"] for row in regrets(analyse(found, 20))} == {"net:a"}
+    assert {row["layer"] for row in study_regrets(analyse_study(found, 20))} == {"net:a"}
     assert found.beaten == ()
 
 
@@ -71,7 +71,7 @@ def test_a_campaign_proves_its_optima_and_no_search_is_below_them(
 ) -> None:
     run(tmp_path, campaign(("random", None), ("genetic", None)))
     report = make_report(tmp_path)
-    rows = regrets(report.findings)
+    rows = study_regrets(report.findings)
     assert all(row["proven"] for row in rows)
     assert len(rows) == 2 * 2 * 2
     assert min(row["ratio_best"] for row in rows) >= 1.0

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dse.analysis.analysis import analyse
-from dse.analysis.ranking import Contender, Ranking, Resampled, rank
-from dse.analysis.repriced import NOT_RECORDED, Repriced, reprice
+from dse.analysis.analysis import analyse_study
+from dse.analysis.ranking import Contender, Ranking, Resampled, rank_searchers
+from dse.analysis.repriced import NOT_RECORDED, Repriced, reprice_winners
 from dse.analysis.study import Study
 from dse.campaign.curves import CURVES, write_curves
 from dse.core import cost_models as registry
@@ -24,8 +24,8 @@ from dse.core.layer import Layer
 from dse.domains.clustered.accelerator import Accelerator, load_accelerator
 from dse.domains.clustered.problem import Problem
 from dse.models.loopnest import LoopNest
-from dse.report.page import render
-from dse.report.tables.repriced import finding, notes, ranking_sentence, repriced_table
+from dse.report.page import render_page
+from dse.report.tables.repriced import ranking_sentence, repriced_finding, repriced_notes, repriced_table
 from dse.report.writing import write_report
 from tests.analysis.report_cases import campaign, cell
 from tests.analysis.repriced_cases import ACCELERATOR, LAYER, chosen, points, problem
@@ -46,7 +46,7 @@ def gamed(seeds: int = 4) -> Study:
 
 
 def by_the_other(study: Study) -> Repriced:
-    (found,) = reprice(study, RESAMPLES)
+    (found,) = reprice_winners(study, RESAMPLES)
     return found
 
 
@@ -91,7 +91,7 @@ def test_a_winner_that_the_other_model_does_not_take_is_counted_with_its_reason(
     assert last.other.value == np.inf
     assert set(last.infeasible) <= {"l1_too_small", "l2_too_small"}
     assert repriced.infeasible == last.infeasible
-    assert "2 of 6 winners are infeasible by loopnest: L" in finding(repriced)
+    assert "2 of 6 winners are infeasible by loopnest: L" in repriced_finding(repriced)
 
 
 def test_a_searcher_that_found_nothing_has_no_winner_and_is_last_by_both_models() -> None:
@@ -112,11 +112,14 @@ def test_where_no_winner_is_feasible_nobody_is_compared() -> None:
     places = found.choose(lost, found.maestro.loss, 6)
     repriced = by_the_other(chosen({"walk": places[:3], "grid": places[3:]}))
     assert repriced.overall is None
-    assert "the searchers cannot be compared over all problems. 6 of 6 winners are infeasible" in finding(
-        repriced
+    assert (
+        "the searchers cannot be compared over all problems. 6 of 6 winners are infeasible"
+        in repriced_finding(repriced)
     )
     assert by_the_other(chosen({"walk": [None, None]})).winners == 0
-    assert finding(by_the_other(chosen({"walk": [None, None]}))) == "No winner is priced by loopnest."
+    assert (
+        repriced_finding(by_the_other(chosen({"walk": [None, None]}))) == "No winner is priced by loopnest."
+    )
 
 
 # Who changes places
@@ -129,7 +132,7 @@ def entry(own: list[float], other: list[float], seeds: int = 5) -> Contender:
 
 
 def ranked(**entries: Contender) -> Ranking:
-    return rank("net", "latency", 1, entries)
+    return rank_searchers("net", "latency", 1, entries)
 
 
 LOW, HIGH, WIDE = [1.0, 1.1], [2.0, 2.1], [0.5, 4.0]
@@ -185,7 +188,7 @@ def test_a_searcher_that_games_the_model_is_passed_by_a_sound_one() -> None:
     assert repriced.overall is not None
     assert [row.searcher for row in repriced.overall.rows] == ["gamer", "sound"]
     assert repriced.overall.rows[1].passes == ("gamer",)
-    assert finding(repriced) == (
+    assert repriced_finding(repriced) == (
         "By loopnest, sound would be significantly ahead of gamer; by maestro it is the other way round."
     )
     again = by_the_other(gamed())
@@ -198,14 +201,14 @@ def test_a_searcher_that_games_the_model_is_passed_by_a_sound_one() -> None:
 def test_an_old_folder_and_one_without_genes_say_why_there_are_no_prices() -> None:
     study = gamed()
     bare = replace(study, about={**study.about, "definitions": {}})
-    assert finding(by_the_other(bare)).startswith(
+    assert repriced_finding(by_the_other(bare)).startswith(
         "No winner is priced by loopnest. This folder does not say what"
     )
     lost = replace(study, summaries=tuple(replace(one, genes=[]) for one in study.summaries))
-    assert finding(by_the_other(lost)) == f"No winner is priced by loopnest. {NOT_RECORDED}"
+    assert repriced_finding(by_the_other(lost)) == f"No winner is priced by loopnest. {NOT_RECORDED}"
     for genes in ([0] * 12, [99] * 13):
         wrong = replace(study, summaries=(replace(study.summaries[0], genes=genes), *study.summaries[1:]))
-        assert "A winner's mapping cannot be read from this folder: " in finding(by_the_other(wrong))
+        assert "A winner's mapping cannot be read from this folder: " in repriced_finding(by_the_other(wrong))
 
 
 def test_a_problem_that_cannot_be_priced_leaves_the_others(tmp_path: Path) -> None:
@@ -220,8 +223,8 @@ def test_a_problem_that_cannot_be_priced_leaves_the_others(tmp_path: Path) -> No
     assert repriced.overall is not None
     assert repriced.overall.problems == 1
     assert [group.network for group in repriced.groups] == ["resnet18"]
-    assert notes(repriced)[0].startswith("Not priced on 1 of 2 problems: This folder does not say")
-    assert notes(repriced)[0] in finding(repriced)
+    assert repriced_notes(repriced)[0].startswith("Not priced on 1 of 2 problems: This folder does not say")
+    assert repriced_notes(repriced)[0] in repriced_finding(repriced)
 
 
 def test_the_report_shows_both_rankings_in_every_form(tmp_path: Path, dse: Dse) -> None:
@@ -291,16 +294,16 @@ def test_every_model_that_the_campaign_names_prices_the_winners_and_no_other(
     both = np.isfinite(found.maestro.loss) & np.isfinite(found.loopnest.loss)
     study = chosen({"walk": found.choose(both, found.maestro.loss, 3)}, objective="edp")
     installed(monkeypatch, halved=f"{__name__}:Halved")
-    assert [one.other for one in reprice(study, RESAMPLES)] == ["loopnest"]
+    assert [one.other for one in reprice_winners(study, RESAMPLES)] == ["loopnest"]
     study = naming(study, "loopnest", "halved")
-    repriced = reprice(study, RESAMPLES)
+    repriced = reprice_winners(study, RESAMPLES)
     assert [one.other for one in repriced] == ["loopnest", "halved"]
     whole, half = (one.groups[0].rows[0].other.value for one in repriced)
     assert half == pytest.approx(whole / 2)
     titles = [section.title for section in repriced_table(study, repriced).sections]
     for model in ("loopnest", "halved"):
         assert f"Winners under maestro, priced by {model}: pairs whose order is reversed" in titles
-    text = render(study, analyse(study, RESAMPLES), repriced=repriced)
+    text = render_page(study, analyse_study(study, RESAMPLES), repriced=repriced)
     assert '<a href="#repriced">Other models</a>' in text
     for place, model in (("repriced", "loopnest"), ("repriced-by-2", "halved")):
         assert f"By {model}" in text[text.index(f'id="{place}"') :]
@@ -338,6 +341,8 @@ def test_a_finished_campaign_is_priced_again_when_asked(tmp_path: Path, dse: Dse
 
 def test_a_model_that_cannot_be_loaded_leaves_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     installed(monkeypatch, broken="nowhere:Model")
-    broken, loopnest = reprice(naming(gamed(), "broken", "loopnest"), RESAMPLES)
-    assert finding(broken).startswith("No winner is priced by broken. cost model 'broken' (entry point")
+    broken, loopnest = reprice_winners(naming(gamed(), "broken", "loopnest"), RESAMPLES)
+    assert repriced_finding(broken).startswith(
+        "No winner is priced by broken. cost model 'broken' (entry point"
+    )
     assert loopnest.overall is not None

@@ -13,7 +13,7 @@ import pytest
 
 from dse.analysis import sources
 from dse.analysis.ranking import Ranking
-from dse.analysis.repriced import Repriced, reprice
+from dse.analysis.repriced import Repriced, reprice_winners
 from dse.analysis.sources import LEDGER, RECORDS
 from dse.analysis.study import Study, load_study
 from dse.campaign.curves import CURVES
@@ -21,8 +21,8 @@ from dse.campaign.executors import InProcess
 from dse.campaign.progress import LineDisplay
 from dse.campaign.runner import run_campaign
 from dse.campaign.store import Store
-from dse.report.tables.repriced import LOWERED, notes
-from dse.support.errors import unknown
+from dse.report.tables.repriced import LOWERED, repriced_notes
+from dse.support.errors import unknown_name
 from tests.campaign.campaign_searchers import Raising
 from tests.campaign.test_campaign import campaign, run
 from tests.conftest import Dse
@@ -106,7 +106,7 @@ def by_loopnest(folder: Path) -> Path:
 def other_model(study: Study) -> Repriced:
     """The winners under the other model of those two that come along."""
     here = {"maestro": "loopnest", "loopnest": "maestro"}[study.cost_model]
-    (found,) = reprice(dataclasses.replace(study, about={**study.about, "reprice": [here]}), 50)
+    (found,) = reprice_winners(dataclasses.replace(study, about={**study.about, "reprice": [here]}), 50)
     return found
 
 
@@ -127,7 +127,7 @@ def test_a_campaign_under_loopnest_keeps_its_paddings_without_its_curves(tmp_pat
     assert {name: group.rows for name, group in one.items()} == {
         name: group.rows for name, group in other.items()
     }
-    assert notes(other_model(here)) == []
+    assert repriced_notes(other_model(here)) == []
 
 
 @pytest.mark.parametrize("kept", [LEDGER, RECORDS])
@@ -135,8 +135,8 @@ def test_without_curves_a_campaign_under_maestro_says_that_paddings_are_lost(
     whole: Path, tmp_path: Path, kept: str
 ) -> None:
     here, there = load_study(part(whole, tmp_path, kept)), load_study(whole)
-    assert notes(other_model(there)) == []
-    assert notes(other_model(here)) == [LOWERED]
+    assert repriced_notes(other_model(there)) == []
+    assert repriced_notes(other_model(here)) == [LOWERED]
     lost, known = by_objective(here), by_objective(there)
     for objective, group in known.items():
         mine = {row.searcher: row for row in lost[objective].rows}
@@ -166,7 +166,7 @@ def test_a_run_that_is_killed_leaves_what_the_campaign_was_in_full(tmp_path: Pat
     shutil.copy(tmp_path / "killed" / CURVES, late)
     assert load_study(late).summaries == whole.summaries
     assert other_model(load_study(late)).groups == other_model(whole).groups
-    assert notes(other_model(load_study(late))) == []
+    assert repriced_notes(other_model(load_study(late))) == []
 
 
 def test_a_campaign_under_way_is_reported_with_what_is_missing(whole: Path, tmp_path: Path) -> None:
@@ -239,7 +239,7 @@ def test_a_record_of_a_searcher_that_is_not_installed_is_refused_by_name(
     part(whole, tmp_path, RECORDS)
 
     def gone(kind: str, settings: str) -> None:
-        raise unknown("searcher", kind, ["cem"], "the installed searchers")
+        raise unknown_name("searcher", kind, ["cem"], "the installed searchers")
 
     monkeypatch.setattr(sources, "_searcher", gone)
     message = dse("report", str(tmp_path)).refused()

@@ -8,15 +8,15 @@ from scipy import stats
 
 from dse.analysis.stats.bootstrap import (
     Redraw,
-    generator,
+    confidence_interval,
+    draw_resamples,
     interquartile_curve,
     interquartile_mean,
-    interval,
     median_curve,
-    resample,
+    named_generator,
     share_curve,
     side_by_side,
-    tail,
+    tail_share,
 )
 from dse.analysis.stats.runtimes import best_so_far, part_ends, sample_grid
 
@@ -71,28 +71,28 @@ def test_the_parts_of_a_run_end_where_numpy_splits_it(samples: int) -> None:
 
 def test_resamples_depend_on_what_is_named_and_on_nothing_else() -> None:
     np.random.seed(1)  # noqa: NPY002
-    one = resample(generator("gap", "marl"), 10, 50)
+    one = draw_resamples(named_generator("gap", "marl"), 10, 50)
     np.random.seed(2)  # noqa: NPY002
-    assert (one == resample(generator("gap", "marl"), 10, 50)).all()
-    assert (one != resample(generator("gap", "ppo"), 10, 50)).any()
+    assert (one == draw_resamples(named_generator("gap", "marl"), 10, 50)).all()
+    assert (one != draw_resamples(named_generator("gap", "ppo"), 10, 50)).any()
     assert (one.sum(axis=1) == 10).all()
 
 
 def test_an_interval_of_many_holds_95_percent_and_does_not_interpolate() -> None:
-    assert interval(np.arange(1.0, 1001.0), 1_000_000) == (25.0, 976.0)
-    assert interval(np.array([1.0] * 900 + [INF] * 100), 10_000) == (1.0, INF)
+    assert confidence_interval(np.arange(1.0, 1001.0), 1_000_000) == (25.0, 976.0)
+    assert confidence_interval(np.array([1.0] * 900 + [INF] * 100), 10_000) == (1.0, INF)
 
 
 def test_an_interval_of_few_is_as_much_wider_as_students_is() -> None:
     # Resamples of six normal values have 5 / 6 of their variance, of three 2 / 3.
     normal = stats.norm.ppf((np.arange(100_000) + 0.5) / 100_000)
     six, three = normal * np.sqrt(5 / 6), normal * np.sqrt(2 / 3)
-    assert interval(six, 6)[1] == pytest.approx(stats.t.ppf(0.975, 5), rel=1e-3)
-    assert interval(three, 3, groups=2)[1] == pytest.approx(stats.t.ppf(0.975, 4), rel=1e-3)
+    assert confidence_interval(six, 6)[1] == pytest.approx(stats.t.ppf(0.975, 5), rel=1e-3)
+    assert confidence_interval(three, 3, groups=2)[1] == pytest.approx(stats.t.ppf(0.975, 4), rel=1e-3)
 
 
 def test_what_is_drawn_of_one_is_itself() -> None:
-    assert interval(np.full(100, 3.0), 1) == (3.0, 3.0)
+    assert confidence_interval(np.full(100, 3.0), 1) == (3.0, 3.0)
 
 
 # Medians
@@ -102,26 +102,28 @@ def test_what_is_drawn_of_one_is_itself() -> None:
 @pytest.mark.parametrize("barren", [0, 1])
 def test_medians_and_their_intervals_are_those_of_the_resamples_written_out(runs: int, barren: int) -> None:
     values = losses(runs, barren=barren)
-    counts = resample(generator("medians", str(runs)), runs, 400)
+    counts = draw_resamples(named_generator("medians", str(runs)), runs, 400)
     centre, low, high = median_curve(values, counts)
     np.testing.assert_allclose(centre, np.median(values, axis=0))
     # Which column is which run makes no difference to a median: columns count the sorted values.
     medians = np.array([np.median(sample, axis=0) for sample in drawn(np.sort(values, axis=0), counts)])
-    beyond = tail(runs)
+    beyond = tail_share(runs)
     np.testing.assert_allclose(low, np.quantile(medians, beyond, axis=0, method="inverted_cdf"))
     np.testing.assert_allclose(high, np.quantile(medians, 1 - beyond, axis=0, method="inverted_cdf"))
 
 
 def test_a_median_of_nine_seeds_has_the_interval_that_the_binomial_gives_it() -> None:
     # A resample's median is the lowest of nine with 0.0017 only, and the second lowest or it with 0.036.
-    assert stats.binom.sf(4, 9, 1 / 9) < tail(9) < stats.binom.sf(4, 9, 2 / 9)
-    centre, low, high = median_curve(np.arange(1.0, 10.0)[:, None], resample(generator("nine"), 9, 20_000))
+    assert stats.binom.sf(4, 9, 1 / 9) < tail_share(9) < stats.binom.sf(4, 9, 2 / 9)
+    centre, low, high = median_curve(
+        np.arange(1.0, 10.0)[:, None], draw_resamples(named_generator("nine"), 9, 20_000)
+    )
     assert (centre[0], low[0], high[0]) == (5, 2, 8)
 
 
 def test_a_median_of_few_seeds_has_students_interval_of_logarithms() -> None:
     values = np.array([[1.0], [4.0], [2.0]])
-    centre, low, high = median_curve(values, resample(generator("three"), 3, 400))
+    centre, low, high = median_curve(values, draw_resamples(named_generator("three"), 3, 400))
     theirs = stats.ttest_1samp(np.log(values[:, 0]), 0).confidence_interval()
     assert centre[0] == 2
     np.testing.assert_allclose((low[0], high[0]), np.exp((theirs.low, theirs.high)))
@@ -140,12 +142,12 @@ def test_a_median_of_few_seeds_has_students_interval_of_logarithms() -> None:
 )
 def test_seeds_without_an_interval(values: list[float], ends: tuple[float, float]) -> None:
     column = np.array(values)[:, None]
-    _, low, high = median_curve(column, resample(generator("few"), len(values), 100))
+    _, low, high = median_curve(column, draw_resamples(named_generator("few"), len(values), 100))
     assert (low[0], high[0]) == ends
 
 
 def test_half_of_the_runs_without_anything_feasible_make_the_median_infinite() -> None:
-    counts = resample(generator("half"), 4, 100)
+    counts = draw_resamples(named_generator("half"), 4, 100)
     assert median_curve(np.array([[1.0], [2.0], [INF], [INF]]), counts)[0][0] == INF
     assert median_curve(np.array([[1.0], [2.0], [4.0], [INF]]), counts)[0][0] == 3
 
@@ -170,21 +172,21 @@ def test_a_quarter_of_the_runs_may_be_infeasible_and_no_more() -> None:
 @pytest.mark.parametrize("barren", [0, 1, 2])
 def test_interquartile_intervals_are_those_of_the_resamples_written_out(runs: int, barren: int) -> None:
     values = losses(runs, barren=min(barren, runs))
-    counts = resample(generator("means", str(runs)), runs, 300)
+    counts = draw_resamples(named_generator("means", str(runs)), runs, 300)
     centre, low, high = interquartile_curve(values, counts)
     means = np.array([interquartile_mean(sample) for sample in drawn(values, counts)])
     np.testing.assert_array_equal(centre, interquartile_mean(values))
-    beyond = tail(runs)
+    beyond = tail_share(runs)
     np.testing.assert_allclose(low, np.quantile(means, beyond, axis=0, method="inverted_cdf"))
     np.testing.assert_allclose(high, np.quantile(means, 1 - beyond, axis=0, method="inverted_cdf"))
 
 
 def test_the_interval_agrees_with_scipys_bootstrap() -> None:
     values = losses(24, points=1)
-    _, low, high = interquartile_curve(values, resample(generator("scipy"), 24, 20_000))
+    _, low, high = interquartile_curve(values, draw_resamples(named_generator("scipy"), 24, 20_000))
     theirs = stats.bootstrap(
         (values[:, 0],), lambda x, axis: stats.trim_mean(x, 0.25, axis=axis), n_resamples=20_000,
-        method="percentile", rng=np.random.default_rng(0), confidence_level=1 - 2 * tail(24),
+        method="percentile", rng=np.random.default_rng(0), confidence_level=1 - 2 * tail_share(24),
     ).confidence_interval  # fmt: skip
     width = theirs.high - theirs.low
     assert low[0] == pytest.approx(theirs.low, abs=0.05 * width)
@@ -194,9 +196,9 @@ def test_the_interval_agrees_with_scipys_bootstrap() -> None:
 def test_runs_are_drawn_within_their_problem_only() -> None:
     # Every run of the easy problem ends at 0 and of the hard one at 1: which seeds are drawn changes nothing.
     values = np.array([[0.0]] * 5 + [[1.0]] * 5)
-    strata = side_by_side([resample(generator(name), 5, 200) for name in ("easy", "hard")])
+    strata = side_by_side([draw_resamples(named_generator(name), 5, 200) for name in ("easy", "hard")])
     assert [float(part[0]) for part in interquartile_curve(values, strata)] == [0.5, 0.5, 0.5]
-    pooled = resample(generator("pooled"), 10, 200)
+    pooled = draw_resamples(named_generator("pooled"), 10, 200)
     _, low, high = interquartile_curve(values, pooled)
     assert low[0] < 0.5 < high[0]
 
@@ -206,11 +208,11 @@ def test_runs_are_drawn_within_their_problem_only() -> None:
 
 def test_shares_and_their_intervals() -> None:
     holds = np.array([[True, False], [True, True], [True, False], [True, False]])
-    centre, low, high = share_curve(holds, resample(generator("share"), 4, 4000))
+    centre, low, high = share_curve(holds, draw_resamples(named_generator("share"), 4, 4000))
     assert centre.tolist() == [1, 0.25]
     # Resampled, one in four is drawn k times of four: none with 0.32, three or more with 0.051, four with
     # 0.0039.
-    assert tail(4) < 1 / 256
+    assert tail_share(4) < 1 / 256
     assert (low.tolist(), high.tolist()) == ([1, 0], [1, 1])
 
 
@@ -218,7 +220,7 @@ def test_shares_and_their_intervals() -> None:
 
 
 def test_problems_are_drawn_with_the_runs_of_each() -> None:
-    counts = [resample(generator("a"), 4, 300), resample(generator("b"), 6, 300)]
+    counts = [draw_resamples(named_generator("a"), 4, 300), draw_resamples(named_generator("b"), 6, 300)]
     redraw = Redraw(2, 300)
     drawn = redraw.counts(counts)
     places = (redraw.problem == 0).sum(axis=1)

@@ -10,8 +10,8 @@ import pytest
 from scipy import stats
 
 from dse.analysis.stats import comparing
-from dse.analysis.stats.bootstrap import generator, resample
-from dse.analysis.stats.comparing import chances, holm, order_of, signed_rank_p
+from dse.analysis.stats.bootstrap import draw_resamples, named_generator
+from dse.analysis.stats.comparing import chances_of_ending_lower, holm_corrected, order_of, signed_rank_p
 
 INF = np.inf
 
@@ -25,7 +25,7 @@ def test_lower_wins_and_last_digits_tie() -> None:
 def once(mine: np.ndarray, theirs: np.ndarray) -> float:
     """The probability that a run of mine is lower, of the runs as they are."""
     counts = np.ones((1, len(mine)), np.int64), np.ones((1, len(theirs)), np.int64)
-    return float(chances(mine, theirs, counts)[0])
+    return float(chances_of_ending_lower(mine, theirs, counts)[0])
 
 
 def test_the_probability_of_improvement_is_the_mann_whitney_statistic() -> None:
@@ -43,12 +43,12 @@ def test_improvement_worked_out_by_hand() -> None:
 
 def test_resampled_improvement_is_that_of_the_resamples_written_out(monkeypatch: pytest.MonkeyPatch) -> None:
     mine, theirs = np.array([5.0, 1.0, 3.0]), np.array([2.0, INF, 3.0, 9.0])
-    counts = resample(generator("mine"), 3, 30), resample(generator("theirs"), 4, 30)
+    counts = draw_resamples(named_generator("mine"), 3, 30), draw_resamples(named_generator("theirs"), 4, 30)
     pairs = -order_of(mine[:, None], theirs[None, :]) / 2 + 0.5
     written = [m @ pairs @ t / 12 for m, t in zip(*counts, strict=True)]
-    assert chances(mine, theirs, counts).tolist() == written
+    assert chances_of_ending_lower(mine, theirs, counts).tolist() == written
     monkeypatch.setattr(comparing, "AT_ONCE", 50)
-    assert chances(mine, theirs, counts).tolist() == written
+    assert chances_of_ending_lower(mine, theirs, counts).tolist() == written
 
 
 @pytest.mark.parametrize("problems", [1, 5, 8, 12, 25])
@@ -82,12 +82,12 @@ def test_hundreds_of_problems_are_no_trouble() -> None:
 
 def test_holms_correction_worked_out_by_hand() -> None:
     # Sorted 0.01 0.03 0.04: times 3, 2, 1, and never falling.
-    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
-    assert holm([0.5, 0.6]) == pytest.approx([1.0, 1.0])
+    assert holm_corrected([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
+    assert holm_corrected([0.5, 0.6]) == pytest.approx([1.0, 1.0])
 
 
 def test_holms_correction_does_not_count_what_was_not_tested() -> None:
-    found = holm([math.nan, 0.02, 0.03])
+    found = holm_corrected([math.nan, 0.02, 0.03])
     assert math.isnan(found[0])
     assert found[1:] == pytest.approx([0.04, 0.04])
-    assert len(holm([])) == 0
+    assert len(holm_corrected([])) == 0

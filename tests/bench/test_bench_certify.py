@@ -51,7 +51,7 @@ def test_a_sample_keeps_the_order_of_sets_and_layers_and_has_no_empty_set() -> N
 
 
 def test_every_problem_of_all_sets_is_drawn_once_in_another_order() -> None:
-    drawn = [one[:4] for one in bench.drawn(sets(), np.random.default_rng(0))]
+    drawn = [one[:4] for one in bench.drawn_problems(sets(), np.random.default_rng(0))]
     assert len(drawn) == len(set(drawn)) == len(names(sets()))
     assert drawn != [(*about, layer) for *about, of in sets() for layer in of]
     assert {one[0] for one in islice(drawn, 12)} == {"mlp", "alexnet"}

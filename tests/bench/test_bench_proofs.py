@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from dse.bench import proofs as bench
-from dse.cli.application import build
+from dse.cli.application import build_application
 from tests import ROOT
 from tests.conftest import Dse
 
@@ -144,7 +144,7 @@ def test_what_is_wrong_with_cases_is_said_before_the_first_begins(
 )
 def test_the_committed_cases_name_options_and_files_that_there_are(case: bench.Case) -> None:
     name, *words = shlex.split(case.command)
-    build().commands[name].make_context(name, [*words, "--time-limit", "1"])
+    build_application().commands[name].make_context(name, [*words, "--time-limit", "1"])
     for word in words:
         if ".toml" in word:
             assert tomllib.loads((HARD.parent / word.partition(":")[0]).read_text())

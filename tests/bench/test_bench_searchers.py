@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dse.bench.searchers import FIGURES, Row, _figures, measure
+from dse.bench.searchers import FIGURES, Row, _figures, measure_search
 from dse.core.problem import AnyProblem
 from dse.domains.clustered.accelerator import PRESETS
 from dse.domains.clustered.problem import Problem
@@ -78,14 +78,14 @@ def _plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_process_of_its_own_tells_imports_from_the_searchers_work_and_has_its_own_memory() -> None:
-    row = measure("importing", PROBLEM, 1000)
+    row = measure_search("importing", PROBLEM, 1000)
     # Imports burn 0.3 s when it is loaded and 0.5 s in the midst of the search, its work 0.2 s.
     assert row["cpu_seconds"] < row["import_seconds"]
     assert row["import_seconds"] > 0.6
     assert row["us_per_sample"] == pytest.approx(row["cpu_seconds"] * 1e6 / 1000)
     assert row["model_us_per_sample"] == pytest.approx(row["model_seconds"] * 1e6 / 1000)
     assert row["failure"] is None
-    greedy = measure("hoarding", PROBLEM, 100)
+    greedy = measure_search("hoarding", PROBLEM, 100)
     assert 350 < greedy["peak_mb"] - row["peak_mb"] < 450
 
 
@@ -106,7 +106,7 @@ def test_the_named_searchers_are_measured_on_a_development_problem(
     def here(name: str, problem: AnyProblem, budget: int, seed: int = 0) -> Row:
         return {"searcher": name, "budget": budget, **_figures(name, problem, budget, seed), "failure": None}
 
-    monkeypatch.setattr("dse.bench.searchers.measure", here)
+    monkeypatch.setattr("dse.bench.searchers.measure_search", here)
     named = ("bench", "searchers", "walk", "random", "walk", "--budget", "500", "--json")
     rows = dse(*named).json["searchers"]
     assert [row["searcher"] for row in rows] == ["walk", "random"]
@@ -123,7 +123,7 @@ def test_people_get_a_table(dse: Dse, monkeypatch: pytest.MonkeyPatch) -> None:
         "raising": {**dict.fromkeys(FIGURES), "failure": "RuntimeError: no licence"},
     }
     monkeypatch.setattr(
-        "dse.bench.searchers.measure",
+        "dse.bench.searchers.measure_search",
         lambda name, problem, budget, seed=0: {"searcher": name, "budget": budget, **rows[name]},
     )
     outcome = dse("bench", "searchers", "random", "raising", "--budget", "50")

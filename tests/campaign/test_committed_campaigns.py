@@ -15,7 +15,7 @@ from dse.campaign.config import Campaign, NamedCell
 from dse.campaign.curves import CURVES, open_curves
 from dse.campaign.reading import load_campaign
 from dse.cli.commands.run import find_layers
-from dse.support.hashing import digest, plain
+from dse.support.hashing import digest, plain_data
 from tests import ROOT
 
 CAMPAIGNS = ROOT / "results" / "campaigns"
@@ -62,7 +62,7 @@ def identities(name: str) -> dict[str, list[Any]]:
         held = one.cell.common
         if id(held) not in common:
             kept = {key: value for key, value in held.items() if key != "versions"}
-            common[id(held)] = digest(plain(kept))
+            common[id(held)] = digest(plain_data(kept))
         cells.setdefault(one.variant.name, []).append([one.key, one.cell.seed, common[id(held)]])
     return {name: [len(found), digest(sorted(found))] for name, found in cells.items()}
 
@@ -91,12 +91,12 @@ def assert_records_are_of_cells(name: str, cells: Sequence[NamedCell]) -> None:
         if any(key.startswith("searcher ") and key not in then for key in versions):
             # Its samples, and what they depend on, have changed since: the record is of its first version.
             continue
-        same = settings[variant.name] == {"type": variant.type, **plain(one.cell.recorded_settings)}
+        same = settings[variant.name] == {"type": variant.type, **plain_data(one.cell.recorded_settings)}
         # Searchers have got settings, and identities a CPU, since some of the campaigns were run.
         if one.key in kept.fingerprints and same and versions.keys() <= then.keys():
             ours = {key: now for key, now in versions.items() if " " in key or key == "dse-arena"}
             identity = {**one.cell.identity, "versions": {key: then[key] for key in versions} | ours}
-            assert digest(plain(identity)) == kept.fingerprints[one.key], one.key
+            assert digest(plain_data(identity)) == kept.fingerprints[one.key], one.key
             compared += 1
     assert compared >= sum(one.key in kept.fingerprints for one in cells) / 3 > 0
 

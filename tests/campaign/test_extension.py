@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from dse.campaign.config import changes
+from dse.campaign.config import changes_of_identity
 from dse.campaign.curves import CURVES, read_curves
 from dse.campaign.executors import InProcess
 from dse.campaign.runner import CampaignResult
@@ -110,8 +110,13 @@ def test_what_differs_is_named(tmp_path: Path) -> None:
         with pytest.raises(InputError, match=said):
             Store(tmp_path, changed)
         (tmp_path / CURVES).unlink(missing_ok=True)
-    assert changes({"versions": {"numpy": "1"}}, {"versions": {"numpy": "2"}}, "a") == "numpy 1 -> 2"
-    assert changes({"problem": {"cost_model": "x"}}, {"problem": {}}, "a") == "cost_model x -> nothing"
+    assert (
+        changes_of_identity({"versions": {"numpy": "1"}}, {"versions": {"numpy": "2"}}, "a") == "numpy 1 -> 2"
+    )
+    assert (
+        changes_of_identity({"problem": {"cost_model": "x"}}, {"problem": {}}, "a")
+        == "cost_model x -> nothing"
+    )
 
 
 def test_optima_that_a_run_was_stopped_before_are_proven_by_the_next(

@@ -15,7 +15,7 @@ import pytest
 from dse.campaign.config import Campaign, Shard
 from dse.campaign.curves import CURVES, read_curves, write_curves
 from dse.campaign.executors import InProcess
-from dse.campaign.merging import merge
+from dse.campaign.merging import merge_folders
 from dse.campaign.progress import LineDisplay
 from dse.campaign.runner import run_campaign
 from dse.campaign.store import Store
@@ -76,11 +76,11 @@ def test_merged_shards_are_the_campaign(tmp_path: Path, shards: list[Path], dse:
 
 def test_a_missing_shard_is_run_where_the_others_were_merged(tmp_path: Path, shards: list[Path]) -> None:
     out = tmp_path / "merged"
-    merged = merge(shards[:2], out)
+    merged = merge_folders(shards[:2], out)
     assert (merged.done, merged.planned) == (8 - len(records(shards[2])), 8)
     # Cells that two folders have, and that came out the same, are one.
     assert run(out, PLAN)[0].done == 8
-    assert merge([out, shards[2]], tmp_path / "again").done == 8
+    assert merge_folders([out, shards[2]], tmp_path / "again").done == 8
 
 
 def test_what_does_not_belong_together_is_refused(tmp_path: Path, shards: list[Path], dse: Dse) -> None:
@@ -98,12 +98,12 @@ def test_what_does_not_belong_together_is_refused(tmp_path: Path, shards: list[P
     assert "came out differently; a cell draws the same samples everywhere" in differing.err
     assert f"nothing is written to {out}" in differing.err
     with Store(shards[0], PLAN), pytest.raises(InputError, match="is in use by another run"):
-        merge(shards, out)
+        merge_folders(shards, out)
     for taken in (shards[0], Path("/dev/null")):
         with pytest.raises(InputError, match="is there, and no empty folder; choose a new one"):
-            merge(shards, taken)
+            merge_folders(shards, taken)
     with pytest.raises(InputError, match=r"holds no curves\.parquet"):
-        merge([tmp_path / "nowhere"], out)
+        merge_folders([tmp_path / "nowhere"], out)
     assert not out.exists()
 
 

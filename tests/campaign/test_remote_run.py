@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from dse.campaign import remote
-from dse.campaign.executors import LocalProcesses, executor_maker, executors
+from dse.campaign.executors import LocalProcesses, executor_maker, executor_names
 from dse.campaign.remote import ClusterLost, Link, Piece, RemoteExecutor, RemoteTask, WorkerLost, run_remote
 from dse.campaign.worker import Outcome
 from dse.search.record import from_parquet
@@ -151,7 +151,7 @@ def test_pieces_that_come_late_or_twice_are_written_once(tmp_path: Path, often: 
 
 def test_executors_are_found_by_their_entry_points(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dse.campaign.executors.LocalProcesses", LocalProcesses)
-    assert {"dask", "processes"} <= set(executors())
+    assert {"dask", "processes"} <= set(executor_names())
     assert isinstance(executor_maker("processes", None, {})(1), LocalProcesses)
     with pytest.raises(InputError, match="did you mean 'dask'"):
         executor_maker("dusk", None, {})

@@ -9,21 +9,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dse.analysis.analysis import analyse
+from dse.analysis.analysis import analyse_study
 from dse.analysis.sources import read_cell
 from dse.analysis.study import load_study
 from dse.campaign.config import Shard
 from dse.campaign.executors import InProcess
-from dse.campaign.merging import merge
+from dse.campaign.merging import merge_folders
 from dse.campaign.progress import LineDisplay
 from dse.campaign.reading import load_campaign
 from dse.campaign.runner import run_campaign
 from dse.campaign.store import Store
 from dse.campaign.worker import RECORDS
 from dse.cli.commands.run import find_layers
-from dse.optimum.front import certify_front, regret
-from dse.report.conclusions import conclude
-from dse.report.page.page import render
+from dse.optimum.front import certify_front, front_regret
+from dse.report.conclusions import conclude_study
+from dse.report.page.page import render_page
 from dse.report.plots import fronts_figure
 from dse.report.writing import make_report, table_files
 from dse.search.fronts import front_of
@@ -56,7 +56,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for number, shard in enumerate(shards, 1):
         with Store(shard, plan, Shard(number, 2)) as store:
             run_campaign(store, LineDisplay(io.StringIO()), workers=1, make_executor=InProcess)
-    merge(shards, home / "all")
+    merge_folders(shards, home / "all")
     return home / "all"
 
 
@@ -68,7 +68,7 @@ def test_the_loss_of_a_run_is_what_its_record_lacks_of_the_exact_front(folder: P
     for cell in study.summaries:
         made, record = read_cell(folder / RECORDS / f"{cell.key}.parquet")
         after = [1, 10, 50, 100]
-        lacks = regret(certify_front(made), made, record, after)
+        lacks = front_regret(certify_front(made), made, record, after)
         told = np.array([cell.at(samples)["loss"] for samples in after]) - 1.0
         assert np.minimum(told, 1.0) == pytest.approx(lacks, abs=1e-12)
         genes = np.array(cell.genes).reshape(-1, len(made.space.sizes))
@@ -87,8 +87,8 @@ def test_the_table_has_it_over_samples_with_intervals(folder: Path) -> None:
 
 def test_the_headline_says_what_is_missing_and_names_no_ratio_to_an_optimum(folder: Path) -> None:
     study = load_study(folder)
-    findings = analyse(study, 10)
-    said = conclude(study, findings).headline
+    findings = analyse_study(study, 10)
+    said = conclude_study(study, findings).headline
     best = min(band.at(study.budget).value for band in findings.fronts.values())
     assert f"nearest to the exact front after 100 samples, with {best:.1%} of its hypervolume missing" in said
     assert "times" not in said
@@ -96,13 +96,13 @@ def test_the_headline_says_what_is_missing_and_names_no_ratio_to_an_optimum(fold
 
 def test_a_figure_shows_it(folder: Path) -> None:
     study = load_study(folder)
-    figure = fronts_figure(study, analyse(study, 10))
+    figure = fronts_figure(study, analyse_study(study, 10))
     assert figure.axes[0].get_ylabel() == "regret"
 
 
 def test_the_page_has_the_fronts_with_their_mappings(folder: Path) -> None:
     study = load_study(folder)
-    page = render(study, analyse(study, 10))
+    page = render_page(study, analyse_study(study, 10))
     exact = study.about["optima"][study.label(study.problems[0])]["front"]
     assert page.count("<title>exact front: ") == len(exact)
     assert "<title>nsga2, seed " in page

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import dse as package
-from dse.analysis.analysis import analyse
+from dse.analysis.analysis import analyse_study
 from dse.analysis.study import load_study, make_problems
 from dse.campaign.config import Campaign, NamedCell
 from dse.campaign.reading import load_campaign
@@ -19,13 +19,13 @@ from dse.cli.commands.run import find_layers
 from dse.core.domains import load_hardware, make_problem
 from dse.domains.clustered.accelerator import PRESETS
 from dse.domains.clustered.problem import Problem
-from dse.report.conclusions import conclude
+from dse.report.conclusions import conclude_study
 from dse.report.page.commands import campaign_toml, search_command
 from dse.report.writing import make_report, table_files
 from dse.search.evaluator import Evaluator
 from dse.search.run import run_cell
 from dse.search.searcher import make_searcher, searchers
-from dse.search.start import RANDOM, begins, random_settings, start_points, start_words
+from dse.search.start import RANDOM, random_settings, start_in_words, start_points, start_words
 from dse.support.errors import InputError
 from tests.analysis.report_cases import campaign as folder_of
 from tests.analysis.report_cases import cell
@@ -110,7 +110,7 @@ def test_a_searcher_at_random_points_is_that_of_a_single_search(tmp_path: Path, 
 
 @pytest.mark.parametrize("name", searchers())
 def test_every_searcher_of_ours_can_begin_with_nothing_or_says_what_it_knows(name: str) -> None:
-    told = begins(make_searcher(name, random_settings(name, None)), PROBLEM.space)
+    told = start_in_words(make_searcher(name, random_settings(name, None)), PROBLEM.space)
     expected = "own" if name in SILENT else "taught mappings" if name in KNOWING else RANDOM
     assert told == ("optimum of loopnest" if name == "calibrated" else expected)
 
@@ -137,13 +137,13 @@ def test_a_declared_start_that_is_no_table_is_refused() -> None:
         random_start: ClassVar[Any] = "random"
 
     with pytest.raises(InputError, match="random_start must be a table of settings, got 'random'"):
-        begins(Odd(), PROBLEM.space)
+        start_in_words(Odd(), PROBLEM.space)
 
 
 def test_on_a_machine_of_levels_nobody_has_templates_or_expectations() -> None:
     machine = load_hardware("eyeriss_like", "timeloop")
     problem = make_problem(load_layer("alexnet:conv2"), machine, "edp", "timeloop")
-    assert begins(make_searcher("team"), problem.space) == "random"
+    assert start_in_words(make_searcher("team"), problem.space) == "random"
 
 
 @pytest.mark.parametrize(
@@ -210,12 +210,16 @@ def test_nothing_is_said_where_all_begin_alike_or_nobody_knows(tmp_path: Path) -
     for name, begun in (("silent", {}), ("alike", {"walk": "random", "marl": "random"})):
         (tmp_path / name).mkdir()
         study = load_study(folder_of(tmp_path / name, runs, begins=begun))
-        said = conclude(study, analyse(study, 50)).warnings
+        said = conclude_study(study, analyse_study(study, 50)).warnings
         assert not any("begin alike" in text for text in said)
 
 
 def test_samples_spent_elsewhere_are_warned_of_beside_those_who_had_none(tmp_path: Path) -> None:
     runs = [replace(cell("taught", [(0, 2.0)]), elsewhere=900), cell("marl", [(0, 1.0)])]
     study = load_study(folder_of(tmp_path, runs))
-    (said,) = (text for text in conclude(study, analyse(study, 50)).warnings if "outside the budget" in text)
+    (said,) = (
+        text
+        for text in conclude_study(study, analyse_study(study, 50)).warnings
+        if "outside the budget" in text
+    )
     assert "900 by taught. The others have had none." in said

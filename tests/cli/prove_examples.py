@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from dse.cli.application import examples
+from dse.cli.application import examples_of_commands
 from tests.cli.example_files import write_files
 
 DSE = [sys.executable, "-m", "dse"]
@@ -22,7 +22,7 @@ FIRST = (
 
 def test_all_examples_run(tmp_path: Path) -> None:
     write_files(tmp_path)
-    lines = dict.fromkeys((*FIRST, *(line for lines in examples().values() for line in lines)))
+    lines = dict.fromkeys((*FIRST, *(line for lines in examples_of_commands().values() for line in lines)))
     failed = {}
     for line in lines:
         ran = subprocess.run(

@@ -81,7 +81,7 @@ def test_waiting_for_another_process_that_compiles_counts(
 ) -> None:
     seconds: list[float] = []
     view, numba = follow(fresh=False)
-    with compilations.compiling(seconds.append), compilations.compiled_elsewhere():
+    with compilations.tell_of_compiling(seconds.append), compilations.compiled_elsewhere():
         clock[0] = 12.0
         view.look()
     view.finish()

@@ -13,12 +13,18 @@ import numpy as np
 import pytest
 from scipy.stats import chi2_contingency
 
-from dse.analysis.dependence import Dependence, PairTest, association_test, correlation_test, depend
+from dse.analysis.dependence import (
+    Dependence,
+    PairTest,
+    analyse_dependence,
+    association_test,
+    correlation_test,
+)
 from dse.domains.clustered.space.genes import GENE_NAMES
-from dse.report.plots import png, svg
+from dse.report.plots import png_bytes, svg_text
 from dse.report.plots.correlation import correlation_figure
 from dse.search.api import search
-from dse.search.gene_groups import best_points, cluster_genes, correlations, gene_tree
+from dse.search.gene_groups import best_points, cluster_genes, gene_correlations, gene_tree
 from dse.support.errors import InputError
 from tests.conftest import Dse
 
@@ -103,11 +109,11 @@ def test_associations_rank_as_those_of_a_likelihood_ratio_test() -> None:
 
 def analysed(points: np.ndarray, **changes: object) -> Dependence:
     columns = points.shape[1]
-    matrix = correlations(points, np.arange(len(points), dtype=float), 1.0)
+    matrix = gene_correlations(points, np.arange(len(points), dtype=float), 1.0)
     labels = {number: cluster_genes(matrix, number) for number in (2, 4)}
     names = tuple(GENE_NAMES[:columns])
     arguments = {"threshold": 0.2, "shuffles": 199, **changes}
-    return depend(names, points, matrix, gene_tree(matrix), labels, **arguments)  # type: ignore[arg-type]
+    return analyse_dependence(names, points, matrix, gene_tree(matrix), labels, **arguments)  # type: ignore[arg-type]
 
 
 def test_genes_are_independent_in_three_senses_that_may_differ() -> None:
@@ -185,8 +191,8 @@ def test_significant_correlations_are_bold() -> None:
 
 def test_the_figure_of_genes_that_are_all_constant_is_drawn() -> None:
     figure = correlation_figure(analysed(np.ones((9, 4), np.int64)), "nothing")
-    assert png(figure).startswith(b"\x89PNG")
-    ET.fromstring(svg(figure))
+    assert png_bytes(figure).startswith(b"\x89PNG")
+    ET.fromstring(svg_text(figure))
 
 
 # The command
@@ -207,7 +213,7 @@ def test_the_analysis_is_that_of_the_samples_and_of_marl(
     problem = Problem(load_layer("vgg16:conv4_2"), PRESETS["eyeriss-small"], cost_model=model)
     record = search(problem, "random", budget=600, seed=3).record
     genes, losses = record.genes(), record.evaluations().loss
-    matrix = correlations(genes, losses)
+    matrix = gene_correlations(genes, losses)
     assert data["correlations"] == matrix.tolist()
     assert data["linkage"] == gene_tree(matrix).tolist()
     feasible = np.isfinite(losses).sum()

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from dse.cli.application import build, examples
+from dse.cli.application import build_application, examples_of_commands
 from tests.cli.example_files import write_files
 from tests.conftest import Dse
 
-LINES = [(path, line) for path, lines in examples().items() for line in lines]
+LINES = [(path, line) for path, lines in examples_of_commands().items() for line in lines]
 QUICK = ("evaluate", "explain", "export", "list", "search", "space")
 """Commands whose examples take a second, of fewer samples; `prove_examples.py` runs all as they are."""
 
@@ -26,8 +26,8 @@ def commands_of(command: Any, path: str = "") -> Iterator[str]:
 
 
 def test_every_command_has_two_examples_or_more_and_its_help_shows_them(dse: Dse) -> None:
-    assert sorted(examples()) == sorted(commands_of(build()))
-    for path, lines in examples().items():
+    assert sorted(examples_of_commands()) == sorted(commands_of(build_application()))
+    for path, lines in examples_of_commands().items():
         assert len(set(lines)) >= 2
         shown = dse(*path.split(), "--help").out.splitlines()
         stripped = [line.strip() for line in shown]
@@ -39,7 +39,7 @@ def test_an_example_is_of_its_command_and_names_options_that_there_are(path: str
     program, *words = shlex.split(line)
     assert program == "dse"
     assert words[: len(path.split())] == path.split()
-    command: Any = build()
+    command: Any = build_application()
     while hasattr(command, "commands"):
         command = command.commands[words.pop(0)]
     # This raises what is wrong with options and their values' types.

@@ -12,7 +12,7 @@ import pytest
 from dse.campaign.config import NamedCell, NamedProblem, Variant
 from dse.domains.clustered.accelerator import PRESETS
 from dse.domains.clustered.problem import Problem
-from dse.report.formats import as_csv, markdown
+from dse.report.formats import as_csv, markdown_table
 from dse.search.run import Cell
 from dse.search.searcher import make_searcher, searcher_class, searchers
 from dse.support.errors import InputError
@@ -149,7 +149,7 @@ def test_constants_stay_where_figures_are_numbers(
 
 
 def test_tables_hold_text_and_no_commands() -> None:
-    text = markdown(("<b>a|b</b>", ["name"], [["<script>x|y</script>"], ["[x](javascript:y)"]], ""))
+    text = markdown_table(("<b>a|b</b>", ["name"], [["<script>x|y</script>"], ["[x](javascript:y)"]], ""))
     assert "<" not in text
     assert r"x\|y" in text
     assert "](" not in text.replace(r"]\(", "")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dse.cli.listing import first_sentence, kinds
+from dse.cli.listing import first_sentence, listed_kinds
 from dse.core.cost_models import all_models, cost_model
 from dse.core.objective import OBJECTIVES
 from dse.domains.clustered.accelerator import PRESETS
@@ -119,7 +119,7 @@ def test_everything_has_a_line_of_its_own_with_a_sentence(
     entries = dse("list", "--json").json
     lines = [line for line in dse("list").out.splitlines() if line.startswith("  ")]
     assert len(lines) == sum(map(len, entries.values()))
-    for line, entry in zip(lines, (entry for kind in kinds() for entry in entries[kind]), strict=True):
+    for line, entry in zip(lines, (entry for kind in listed_kinds() for entry in entries[kind]), strict=True):
         name, sentence = line.split(maxsplit=1)
         assert name == (entry.get("file") or entry["name"])
         assert sentence.startswith(entry["sentence"])

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dse.cli.best_view import bar
+from dse.cli.best_view import share_bar
 from dse.domains.clustered.accelerator import PRESETS
 from dse.domains.clustered.mapping import MappingBatch
 from dse.domains.clustered.problem import Problem
@@ -105,4 +105,4 @@ def test_a_search_minimises_loopnest(dse: Dse, tmp_path: Path) -> None:
     ("share", "shown"), [(0, ""), (1, "█" * 8), (0.5, "█" * 4), (1 / 16, "▌"), (0.51, "████▏"), (7, "█" * 8)]
 )
 def test_a_bar_is_as_long_as_its_share(share: float, shown: str) -> None:
-    assert bar(share, width=8) == shown
+    assert share_bar(share, width=8) == shown

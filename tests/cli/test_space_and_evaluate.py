@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dse.cli import commands
-from dse.cli.application import build
+from dse.cli.application import build_application
 from dse.core.cost_models import cost_model
 from dse.core.objective import objectives_of
 from dse.domains.clustered.accelerator import PRESETS
@@ -214,7 +214,7 @@ def test_a_module_among_the_commands_is_a_command(
         "    print('hello', name)\n"
     )
     monkeypatch.setattr(commands, "__path__", [*commands.__path__, str(tmp_path)])
-    monkeypatch.setattr("dse.cli.build", build.__wrapped__)
+    monkeypatch.setattr("dse.cli.build_application", build_application.__wrapped__)
     assert dse("greet", "you").out == "hello you\n"
     assert dse("greet", "nobody").refused() == "name must be somebody"
     assert dse("greet", "failure").code == 1
@@ -232,9 +232,9 @@ def test_an_installed_package_offers_commands_and_a_broken_one_says_so_when_it_i
         "[dse.commands]\ngreet = greeting:command\nbroken = greeting:absent\nsearch = greeting:command\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr("dse.cli.build", build.__wrapped__)
+    monkeypatch.setattr("dse.cli.build_application", build_application.__wrapped__)
     assert dse("greet", "you").out == "hello you\n"
     assert "command 'broken' (entry point 'greeting:absent' of dse-greeting 1.2)" in dse("broken").refused()
     # What comes along is not replaced.
     assert dse("search", "you").code == 2
-    assert {"profile", "quantise"} <= set(build.__wrapped__().commands)
+    assert {"profile", "quantise"} <= set(build_application.__wrapped__().commands)

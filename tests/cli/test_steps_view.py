@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from dse.cli.waiting_view import steps
+from dse.cli.waiting_view import tell_of_steps
 from dse.support.telling import now_and_then
 
 
@@ -20,7 +20,7 @@ def until(capsys: pytest.CaptureFixture[str], text: str) -> str:
 
 
 def test_a_long_step_is_said_once_in_its_midst(capsys: pytest.CaptureFixture[str]) -> None:
-    with steps(seconds=0.01) as tell:
+    with tell_of_steps(seconds=0.01) as tell:
         tell("the first\nstep")
         assert until(capsys, "step") == "the first step\n"
         time.sleep(0.05)
@@ -29,7 +29,7 @@ def test_a_long_step_is_said_once_in_its_midst(capsys: pytest.CaptureFixture[str
 
 
 def test_a_command_that_is_soon_done_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    with steps(seconds=60) as tell:
+    with tell_of_steps(seconds=60) as tell:
         tell("a step")
     assert capsys.readouterr().err == ""
 

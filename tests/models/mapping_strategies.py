@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from hypothesis import strategies as st
 
-from dse.core.chains import divisors
+from dse.core.chains import find_divisors
 from dse.core.layer import DIMS, MAX_SIZE, Layer
 from dse.domains.clustered.mapping import Level, Mapping
 from dse.support.errors import InputError
@@ -41,8 +41,8 @@ written_mapping = mappings(st.integers(1, MAX_SIZE))
 @st.composite
 def perfect_factors(draw: st.DrawFn, layer: Layer, num_pes: int) -> Mapping:
     """A mapping of `layer` in which every tile divides what it is cut from."""
-    outer = {dim: draw(st.sampled_from(divisors(size))) for dim, size in layer.loops.items()}
-    inner = {dim: draw(st.sampled_from(divisors(size))) for dim, size in outer.items()}
+    outer = {dim: draw(st.sampled_from(find_divisors(size))) for dim, size in layer.loops.items()}
+    inner = {dim: draw(st.sampled_from(find_divisors(size))) for dim, size in outer.items()}
     whole = {"R": layer.R, "S": layer.S}
 
     def level(tiles: dict[str, int]) -> Level:
@@ -50,7 +50,7 @@ def perfect_factors(draw: st.DrawFn, layer: Layer, num_pes: int) -> Mapping:
         tile = tuple({**tiles, **whole}[dim] for dim in DIMS)
         return Level(draw(st.sampled_from("KCYX")), order, tile)
 
-    return Mapping(level(outer), draw(st.sampled_from(divisors(num_pes))), level(inner))
+    return Mapping(level(outer), draw(st.sampled_from(find_divisors(num_pes))), level(inner))
 
 
 def refusal(call: Callable[[], object]) -> str:

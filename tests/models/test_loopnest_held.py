@@ -12,7 +12,7 @@ from dse.core.layer import Layer
 from dse.core.residence import Phase
 from dse.domains.clustered.accelerator import PRESETS, Accelerator
 from dse.domains.clustered.problem import Problem
-from dse.domains.clustered.proof.solver import solve
+from dse.domains.clustered.proof.solver import solve_problem
 from dse.domains.clustered.residence import RESIDENCE
 from dse.optimum import certify, verify
 from dse.support.errors import InputError
@@ -70,7 +70,7 @@ def assert_optima_over_tiles_of_any_size(seeds: Iterable[int]) -> None:
         holds = HELD[seed % len(HELD)]
         plain = random_problem(np.random.default_rng(seed), OF_WORK[seed % len(OF_WORK)], 6_000)
         problem = plain.with_changes(accelerator=replace(plain.accelerator, holds=holds))
-        assert solve(problem, threads=1).lower_bound == least_loss(problem), problem
+        assert solve_problem(problem, threads=1).lower_bound == least_loss(problem), problem
 
 
 def test_a_phase_has_the_room_that_is_left_and_nothing_else_is_another_problem() -> None:

@@ -14,7 +14,7 @@ from dse.core.layer import Layer
 from dse.core.widths import Widths
 from dse.domains.clustered.accelerator import PRESETS, Accelerator, load_accelerator
 from dse.domains.clustered.problem import Problem
-from dse.domains.clustered.proof.solver import solve
+from dse.domains.clustered.proof.solver import solve_problem
 from dse.optimum import certify, verify
 from dse.support.errors import InputError
 from tests.conftest import Dse
@@ -81,7 +81,7 @@ def assert_optima_over_tiles_of_any_size(seeds: Iterable[int]) -> None:
         plain = random_problem(rng, OF_WORK[seed % len(OF_WORK)], 6_000)
         machine = replace(plain.accelerator, word_bits=8, bits=widths(rng))
         problem = plain.with_changes(accelerator=machine)
-        assert solve(problem, threads=1).lower_bound == least_loss(problem), problem
+        assert solve_problem(problem, threads=1).lower_bound == least_loss(problem), problem
 
 
 def test_words_as_wide_as_elements_cost_what_elements_do() -> None:

@@ -26,7 +26,7 @@ from dse.models.maestro import (
 from dse.models.maestro.grouped import MAX_GROUPS, WORK_ROWS
 from dse.models.maestro.kernel import LEFT, price_left
 from dse.models.maestro.levels import TABLE_ROWS
-from dse.models.maestro.reference import price
+from dse.models.maestro.reference import price_by_walk
 from dse.support.errors import InputError
 from tests.as_kernels import AsKernels
 from tests.models.mapping_cases import KINDS, draw_cases
@@ -42,7 +42,7 @@ CONV = Layer("CONV", 64, 64, 56, 56, 3, 3, padding=(1, 1))
 def assert_equals_reference(costs: CostBatch, layers, hardware, rows) -> int:
     """Every row agrees with the reference; returns how many are valid."""
     for i, (layer, machine, row) in enumerate(zip(layers, hardware, rows, strict=True)):
-        expected = price(layer, machine, row)
+        expected = price_by_walk(layer, machine, row)
         assert costs.reason[i] == expected["reason"], (layer, machine, row)
         for name in EXACT if costs.valid[i] else ():
             assert getattr(costs, name)[i] == expected[name], (name, layer, machine, row)
@@ -116,7 +116,7 @@ def test_a_padded_strided_layer_is_priced_lowered() -> None:
     batch = MappingBatch(np.array([row], dtype=np.int64))
     costs = Maestro().evaluate(layer, edge, batch)
     lowered = Layer("CONV", 64, 3, 118, 118, 7, 7)
-    expected = price(layer_row(lowered)[0], hardware_row(edge)[0], row)
+    expected = price_by_walk(layer_row(lowered)[0], hardware_row(edge)[0], row)
     assert costs.cycles[0] == expected["cycles"]
     assert costs.macs[0] == layer.macs
 

@@ -6,7 +6,7 @@ from itertools import permutations, product
 
 import numpy as np
 
-from dse.core.chains import divisors
+from dse.core.chains import find_divisors
 from dse.core.layer import DIMS
 from dse.domains.clustered.accelerator import MACHINE_FIGURES
 from dse.domains.clustered.mapping import (
@@ -33,7 +33,9 @@ def every_mapping(problem: Problem, *, cut: bool) -> MappingBatch:
     sizes = [layer.loops[dim] for dim in DIMS]
     many = [dim for dim in range(6) if sizes[dim] > 1]
     orders = [[*one, *(dim for dim in range(6) if dim not in many)] for one in permutations(many)]
-    chains = [[(outer, inner) for outer in divisors(size) for inner in divisors(outer)] for size in sizes]
+    chains = [
+        [(outer, inner) for outer in find_divisors(size) for inner in find_divisors(outer)] for size in sizes
+    ]
     rows, counts = [], []
     for tiles in product(*chains):
         outer, inner = zip(*tiles, strict=True)

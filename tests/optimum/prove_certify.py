@@ -18,7 +18,7 @@ from dse.core.layer import Layer
 from dse.core.proofs import proven_models
 from dse.domains.clustered.accelerator import PRESETS, Accelerator
 from dse.domains.clustered.problem import Problem
-from dse.domains.clustered.proof.solver import solve
+from dse.domains.clustered.proof.solver import solve_problem
 from dse.models.loopnest.check.coverage import cover_shapes
 from dse.optimum import verify
 from dse.optimum.verification import failed_checks
@@ -39,7 +39,7 @@ def test_a_million_random_mappings_do_not_beat_the_certificate(
     layer: str, accelerator: str, objective: str, model: str
 ) -> None:
     problem = real_problem(layer, accelerator, objective, model)
-    found, rng = solve(problem), np.random.default_rng(10)
+    found, rng = solve_problem(problem), np.random.default_rng(10)
     for _ in range(MILLION // BATCH):
         losses = problem.price(problem.space.sample(rng, BATCH)).loss
         assert found.beaten_by(losses) is None
@@ -52,7 +52,7 @@ def test_the_certificate_is_what_pricing_every_mapping_finds(case: Case) -> None
     for objective, (least, beside) in brute_force(case).items():
         if objective not in (OF_WORK if case.cost_model == MODEL else CERTIFIED):
             continue
-        found = solve(case.problem(objective)).best
+        found = solve_problem(case.problem(objective)).best
         if found is None:
             assert (case.name, least) == ("nothing-fits", math.inf)
             continue
@@ -66,7 +66,7 @@ def test_every_layer_of_every_network_passes_the_check(network: str, accelerator
     for layer in load(network).layers:
         for objective in OBJECTIVES:
             problem = Problem(layer, PRESETS[accelerator], objective, model)
-            assert failed_checks(verify(problem, solve(problem))) == [], f"{layer.name} {objective}"
+            assert failed_checks(verify(problem, solve_problem(problem))) == [], f"{layer.name} {objective}"
 
 
 def test_random_small_problems_are_certified_as_brute_force_says() -> None:
@@ -78,7 +78,7 @@ def test_random_small_problems_are_certified_as_brute_force_says() -> None:
         proven += 1
         best = brute_force(case)
         for objective in OF_WORK:
-            found = solve(case.problem(objective))
+            found = solve_problem(case.problem(objective))
             least, beside = best[objective]
             assert found.lower_bound == least, case
             if found.best is not None:

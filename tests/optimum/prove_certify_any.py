@@ -9,7 +9,7 @@ import pytest
 
 from dse.domains.clustered.mapping import MappingBatch
 from dse.domains.clustered.problem import Problem
-from dse.domains.clustered.proof.solver import solve
+from dse.domains.clustered.proof.solver import solve_problem
 from dse.models.loopnest.extents import measure_dim
 from dse.models.loopnest.traffic import add_up
 from tests.optimum.any_boxes import box_margins
@@ -25,7 +25,7 @@ LAYERS, DRAWN = 1000, 2000
 def test_the_certificate_is_what_pricing_every_mapping_finds(objective: str) -> None:
     for seed in range(1000, 1000 + PROBLEMS):
         problem = random_problem(np.random.default_rng(seed), objective, MOST)
-        found, least = solve(problem, threads=1), least_loss(problem)
+        found, least = solve_problem(problem, threads=1), least_loss(problem)
         assert (found.lower_bound, found.best.loss if found.best else math.inf) == (least, least), problem
 
 
@@ -40,7 +40,7 @@ def test_no_mapping_of_a_random_layer_is_below_the_bound_of_a_box_around_it(obje
 def test_the_optimum_where_rows_are_like_columns_is_what_pricing_every_mapping_finds() -> None:
     for seed in range(1000, 1000 + PROBLEMS):
         problem = square_problem(seed, MOST)
-        found, least = solve(problem, threads=1), least_loss(problem)
+        found, least = solve_problem(problem, threads=1), least_loss(problem)
         assert (found.lower_bound, found.best.loss if found.best else math.inf) == (least, least), problem
 
 

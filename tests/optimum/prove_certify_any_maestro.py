@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from dse.domains.clustered.proof.solver import solve
+from dse.domains.clustered.proof.solver import solve_problem
 from tests.optimum.any_cases import least_loss, random_problem
 from tests.optimum.any_points import point_margins
 
@@ -20,7 +20,7 @@ LAYERS, DRAWN = 1000, 2000
 def test_the_certificate_is_what_pricing_every_mapping_finds(objective: str) -> None:
     for seed in range(1000, 1000 + PROBLEMS):
         problem = random_problem(np.random.default_rng(seed), objective, MOST, "maestro")
-        found, least = solve(problem, threads=1), least_loss(problem)
+        found, least = solve_problem(problem, threads=1), least_loss(problem)
         assert (found.lower_bound, found.best.loss if found.best else math.inf) == (least, least), problem
 
 

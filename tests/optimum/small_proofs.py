@@ -44,7 +44,7 @@ def results() -> Iterator[str]:
         for model in ("loopnest", "maestro"):
             yield seen(Problem(layer, ACCELERATOR, "edp", model, tiles="any"))
             problem = Problem(layer, ACCELERATOR, objective, model)
-            found = solver.solve(problem, threads=1)
+            found = solver.solve_problem(problem, threads=1)
             yield f"{seen(problem)}: {found.status} {float(found.lower_bound)!r}"
     for layer, levels in ((Layer.gemm(2, 4, 2), OPEN), (Layer("CONV", 2, 1, 4, 1, 2, 1), OPEN[:2])):
         machine = MachineProblem(layer, Machine("open", levels, 1.0), "edp", "timeloop")

@@ -13,7 +13,7 @@ from dse.domains.clustered.check.boxes import Boxes, Search
 from dse.domains.clustered.check.remains import Remains
 from dse.domains.clustered.mapping import MappingBatch
 from dse.domains.clustered.problem import Problem
-from dse.domains.clustered.proof.solver import solve
+from dse.domains.clustered.proof.solver import solve_problem
 from dse.models.loopnest.check.least_cost import LeastCost
 from tests.optimum.any_cases import random_problem
 from tests.optimum.any_check import SUMS, bounded, claimed, margins
@@ -102,7 +102,7 @@ def test_too_many_pairs_of_tiles_are_counted_beforehand_and_not_gone_through() -
         for cluster in boxes.clusters
     )
     assert worked_out <= boxes.pairs < 3 * worked_out
-    asked = (problem, solve(problem, threads=1), np.random.default_rng(0), LeastCost(problem))
+    asked = (problem, solve_problem(problem, threads=1), np.random.default_rng(0), LeastCost(problem))
     names = [
         [check.name for check in any_checks(*asked, FEW._replace(pairs=pairs))]
         for pairs in (boxes.pairs, boxes.pairs - 1)

@@ -22,7 +22,7 @@ from dse.domains.clustered.accelerator import PRESETS
 from dse.domains.clustered.cost_model import CostModel
 from dse.domains.clustered.mapping import MappingBatch
 from dse.domains.clustered.problem import Problem
-from dse.domains.clustered.proof.solver import solve
+from dse.domains.clustered.proof.solver import solve_problem
 from dse.support.errors import InputError
 from tests.optimum.certify_cases import (
     FEW_REAL,
@@ -224,7 +224,7 @@ def test_where_counts_wrap_the_optimum_is_over_the_mappings_that_are_priced_righ
 
 def test_the_number_of_threads_changes_nothing() -> None:
     problem = real_problem("vgg16:conv1_2", "eyeriss-small", "edp")
-    one, two, five = (replace(solve(problem, threads=threads), seconds=0.0) for threads in (1, 2, 5))
+    one, two, five = (replace(solve_problem(problem, threads=threads), seconds=0.0) for threads in (1, 2, 5))
     assert one == two == five
 
 

@@ -16,7 +16,7 @@ from dse.core.widths import Widths
 from dse.domains.clustered.accelerator import PRESETS, Accelerator, load_accelerator
 from dse.domains.clustered.mapping import Level, Mapping, MappingBatch
 from dse.domains.clustered.problem import Problem
-from dse.domains.clustered.proof.solver import first_mapping, solve
+from dse.domains.clustered.proof.solver import first_mapping, solve_problem
 from dse.models.loopnest.bound.boxes import LoopNestBoxes
 from dse.models.loopnest.extents import measure_dim
 from dse.models.loopnest.records import DIM
@@ -38,7 +38,7 @@ Kernel = Callable[..., Any]
 def test_the_certificate_is_what_pricing_every_mapping_finds(objective: str) -> None:
     for seed in range(PROBLEMS):
         problem = random_problem(np.random.default_rng(seed), objective, MOST)
-        found, least = solve(problem, threads=1), least_loss(problem)
+        found, least = solve_problem(problem, threads=1), least_loss(problem)
         assert (found.lower_bound, found.best.loss if found.best else math.inf) == (least, least), problem
 
 
@@ -48,7 +48,7 @@ def test_a_parallel_dim_that_is_fixed_in_a_depthwise_layer_is_named_as_it_was(
 ) -> None:
     monkeypatch.setattr("dse.domains.clustered.proof.solver.first_mapping", lambda problem: None)
     layer, fixed = load_layer("mobilenet_v2:features.14.depthwise"), {"outer.parallel": "K"}
-    found = solve(Problem(layer, PRESETS["edge-small"], "edp", model, fixed=fixed))
+    found = solve_problem(Problem(layer, PRESETS["edge-small"], "edp", model, fixed=fixed))
     assert found.status == OPTIMAL
     assert found.best is not None
     assert found.best.mapping.outer.parallel == "K"
@@ -70,15 +70,15 @@ def test_tiles_of_any_size_are_never_worse_than_perfect_factors() -> None:
 def test_a_proof_whose_time_runs_out_has_a_bound_and_goes_on() -> None:
     layer, fixed = load_layer("resnet18:3"), {"cluster": 16}
     problem = Problem(layer, PRESETS["edge"], "energy", "loopnest", tiles="any", fixed=fixed)
-    first = solve(problem, Clock(1e-9), threads=1)
+    first = solve_problem(problem, Clock(1e-9), threads=1)
     assert (first.status, first.best is not None) == (BOUNDED, True)
     assert first.best is not None
     assert 0.8 < first.lower_bound / first.best.loss < 1
     # A second step of no time does more; one without a limit ends where a proof in one go does.
-    second = solve(problem, Clock(1e-9), first, threads=1)
+    second = solve_problem(problem, Clock(1e-9), first, threads=1)
     assert second.status == OPTIMAL or second.counts.inner_levels > first.counts.inner_levels > 0
     assert second.lower_bound >= first.lower_bound
-    last, whole = solve(problem, known=second, threads=1), solve(problem, threads=1)
+    last, whole = solve_problem(problem, known=second, threads=1), solve_problem(problem, threads=1)
     assert last.status == whole.status == OPTIMAL
     assert last.lower_bound == whole.lower_bound
     assert last.all_seconds > last.seconds
@@ -88,7 +88,7 @@ def test_a_proof_whose_time_runs_out_has_a_bound_and_goes_on() -> None:
 def test_a_proof_begins_with_a_mapping_no_worse_than_the_best_of_perfect_factors(model: str) -> None:
     """Of a vocabulary's product descents over all tiles end higher."""
     problem = Problem(Layer.gemm(1, 128256, 4096), PRESETS["edge"], "edp", model, tiles="any")
-    found, factors = first_mapping(problem), solve(problem.with_changes(tiles="factors"))
+    found, factors = first_mapping(problem), solve_problem(problem.with_changes(tiles="factors"))
     assert factors.status == OPTIMAL
     assert found is not None
     assert factors.best is not None
@@ -99,8 +99,8 @@ def test_where_a_perfect_factor_mapping_is_as_good_it_is_the_one() -> None:
     layer, machine = load_layer("examples/network.toml:conv1"), load_accelerator("examples/accelerator.toml")
     problem = Problem(layer, machine, "edp", "loopnest", tiles="any")
     found, factors = (
-        solve(problem, threads=1),
-        solve(problem.with_changes(tiles="factors"), threads=1),
+        solve_problem(problem, threads=1),
+        solve_problem(problem.with_changes(tiles="factors"), threads=1),
     )
     assert found.best is not None
     assert factors.best is not None

@@ -12,7 +12,7 @@ from dse.core.clock import Clock
 from dse.core.layer import Layer
 from dse.domains.clustered.accelerator import PRESETS, Accelerator
 from dse.domains.clustered.problem import Problem
-from dse.domains.clustered.proof.solver import solve
+from dse.domains.clustered.proof.solver import solve_problem
 from dse.domains.clustered.space.genes import ORDERS
 from dse.models.maestro.proof import box
 from dse.models.maestro.proof.bounds import make_boxes
@@ -31,7 +31,7 @@ PROBLEMS, MOST = 5, 20_000
 def test_the_certificate_is_what_pricing_every_mapping_finds(objective: str) -> None:
     for seed in range(PROBLEMS):
         problem = random_problem(np.random.default_rng(seed), objective, MOST, "maestro")
-        found, least = solve(problem, threads=1), least_loss(problem)
+        found, least = solve_problem(problem, threads=1), least_loss(problem)
         assert (found.lower_bound, found.best.loss if found.best else math.inf) == (least, least), problem
 
 
@@ -40,7 +40,7 @@ def test_of_several_orders_the_certificate_is_what_pricing_every_mapping_finds(o
     for seed in range(PROBLEMS):
         rng = np.random.default_rng((seed, 1))
         problem = with_several_orders(rng, random_problem(rng, objective, MOST // 4, "maestro"))
-        found, least = solve(problem, threads=1), least_loss(problem)
+        found, least = solve_problem(problem, threads=1), least_loss(problem)
         assert (found.lower_bound, found.best.loss if found.best else math.inf) == (least, least), problem
 
 
@@ -106,7 +106,7 @@ def test_no_mapping_of_a_fixed_order_is_below_the_bound_of_a_box_around_it(order
 @pytest.mark.parametrize("objective", OBJECTIVES[:3])
 def test_a_decoded_token_of_a_language_model_has_its_optimum_at_once(objective: str) -> None:
     problem = Problem(Layer.gemm(1, 14336, 4096), PRESETS["edge"], objective, "maestro", tiles="any")
-    found = solve(problem, threads=1)
+    found = solve_problem(problem, threads=1)
     assert found.status == OPTIMAL
     # A box is never far below what its tiles have to bring.
     assert found.counts.groups < 20_000
@@ -125,11 +125,11 @@ def test_tiles_of_any_size_are_never_worse_than_perfect_factors() -> None:
 
 def test_a_proof_whose_time_runs_out_has_a_bound_and_goes_on() -> None:
     problem = Problem(load_layer("vgg16:1"), PRESETS["edge"], "latency", "maestro", tiles="any")
-    first = solve(problem, Clock(1e-9), threads=1)
+    first = solve_problem(problem, Clock(1e-9), threads=1)
     assert (first.status, first.best is not None) == (BOUNDED, True)
     assert first.best is not None
     assert 0.9 < first.lower_bound / first.best.loss < 1
-    second = solve(problem, Clock(0.2), first, threads=1)
+    second = solve_problem(problem, Clock(0.2), first, threads=1)
     assert second.best is not None
     assert second.best.loss <= first.best.loss
     assert second.lower_bound >= first.lower_bound

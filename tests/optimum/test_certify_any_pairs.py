@@ -10,7 +10,7 @@ import pytest
 from dse.domains.clustered.accelerator import PRESETS
 from dse.domains.clustered.mapping import MappingBatch
 from dse.domains.clustered.problem import Problem
-from dse.domains.clustered.proof.solver import solve
+from dse.domains.clustered.proof.solver import solve_problem
 from tests.optimum.any_cases import least_loss, random_problem
 from tests.optimum.any_pairs import best_in_place, mirrored, square_layer, square_problem, undominated
 
@@ -50,5 +50,5 @@ def test_where_rows_are_like_columns_a_mapping_costs_what_its_mirror_image_does(
 def test_the_optimum_where_rows_are_like_columns_is_what_pricing_every_mapping_finds() -> None:
     for seed in range(SQUARES):
         problem = square_problem(seed, MOST)
-        found, least = solve(problem, threads=1), least_loss(problem)
+        found, least = solve_problem(problem, threads=1), least_loss(problem)
         assert (found.lower_bound, found.best.loss if found.best else math.inf) == (least, least), problem

@@ -18,7 +18,7 @@ from dse.core.layer import Layer
 from dse.domains.clustered.accelerator import PRESETS
 from dse.domains.clustered.mapping import MappingBatch
 from dse.domains.clustered.problem import Problem
-from dse.domains.clustered.proof.solver import solve
+from dse.domains.clustered.proof.solver import solve_problem
 from dse.models.loopnest import Constants, LoopNest
 from dse.optimum import certify, verify
 from dse.optimum.ties import settle_ties
@@ -52,7 +52,7 @@ def test_the_certificate_is_what_pricing_every_mapping_finds(case: Case) -> None
     best = brute_force(case)
     for objective in OF_WORK:
         problem = case.problem(objective)
-        found = settle_ties(problem, solve(problem), cache=False)
+        found = settle_ties(problem, solve_problem(problem), cache=False)
         assert found.lower_bound == best[objective][0], objective
         if found.best is None:
             assert (case.name, found.status, best[objective][0]) == ("nothing-fits", INFEASIBLE, math.inf)
@@ -66,7 +66,7 @@ def test_random_mappings_never_beat_a_certificate_and_it_passes_the_check(
     layer: str, accelerator: str, objective: str
 ) -> None:
     problem = real(layer, accelerator, objective)
-    found = solve(problem)
+    found = solve_problem(problem)
     losses = problem.price(problem.space.sample(np.random.default_rng(1), 20_000)).loss
     assert found.status == OPTIMAL
     assert found.beaten_by(losses) is None
@@ -75,7 +75,7 @@ def test_random_mappings_never_beat_a_certificate_and_it_passes_the_check(
 
 def test_neighbours_of_the_best_mapping_never_beat_it() -> None:
     problem = real("resnet18:5", "eyeriss-small", "edp")
-    best = solve(problem).best
+    best = solve_problem(problem).best
     assert best is not None
     around = np.tile(np.array(best.genes), (5000, 1))
     rng = np.random.default_rng(2)
@@ -87,7 +87,7 @@ def test_neighbours_of_the_best_mapping_never_beat_it() -> None:
 def test_fixed_genes_stay_as_they_are() -> None:
     layer, machine = load_layer("mobilenet_v2:25"), PRESETS["edge"]
     fixed: dict[str, Any] = {"outer.parallel": "X", "inner.order": "YXKC", "inner.tile.C": 4, "cluster": 16}
-    free, tied = (solve(Problem(layer, machine, "edp", MODEL, fixed=genes)) for genes in ({}, fixed))
+    free, tied = (solve_problem(Problem(layer, machine, "edp", MODEL, fixed=genes)) for genes in ({}, fixed))
     assert tied.best is not None
     assert tied.best.mapping.outer.parallel == "X"
     assert tied.best.mapping.inner.order == (*"YXKC", "R", "S")
@@ -99,13 +99,15 @@ def test_fixed_genes_stay_as_they_are() -> None:
 def test_a_strided_layer_is_certified_as_it_is() -> None:
     layer, machine = load_layer("resnet18:5"), PRESETS["edge"]
     assert layer.strided
-    strided, lowered = (solve(Problem(one, machine, "energy", MODEL)) for one in (layer, layer.lowered()))
+    strided, lowered = (
+        solve_problem(Problem(one, machine, "energy", MODEL)) for one in (layer, layer.lowered())
+    )
     assert strided.lower_bound > lowered.lower_bound
 
 
 def test_the_number_of_threads_changes_nothing() -> None:
     problem = real("resnet18:5", "eyeriss-small", "energy")
-    one, two, five = (replace(solve(problem, threads=threads), seconds=0.0) for threads in (1, 2, 5))
+    one, two, five = (replace(solve_problem(problem, threads=threads), seconds=0.0) for threads in (1, 2, 5))
     assert one == two == five
 
 
@@ -116,7 +118,7 @@ def test_when_the_time_runs_out_the_bound_is_true_and_the_gap_is_known() -> None
     layer = Layer("CONV", 8, 6, 8, 8, 3, 3)
     for objective in ("latency", "energy", "energy * latency^2"):
         problem = Problem(layer, PRESETS["eyeriss-small"], objective, MODEL)
-        optimum, found = solve(problem), solve(problem, Clock(1e-9))
+        optimum, found = solve_problem(problem), solve_problem(problem, Clock(1e-9))
         assert (optimum.status, found.status) == (OPTIMAL, BOUNDED), objective
         assert found.best is not None
         assert 0 < found.lower_bound <= optimum.lower_bound <= found.best.loss
@@ -127,11 +129,11 @@ def test_when_the_time_runs_out_the_bound_is_true_and_the_gap_is_known() -> None
 
 def test_the_groups_add_up() -> None:
     problem = real("mobilenet_v2:25", "edge", "latency")
-    for found in (solve(problem), solve(problem, Clock(1e-9))):
+    for found in (solve_problem(problem), solve_problem(problem, Clock(1e-9))):
         counts = found.counts
         assert counts.groups == counts.too_large + counts.bounded + counts.solved + counts.open
         assert counts.mappings == problem.space.mappings
-    assert solve(problem).counts.open == 0
+    assert solve_problem(problem).counts.open == 0
 
 
 # What is refused, and what is kept
@@ -195,7 +197,7 @@ def test_the_command_certifies_and_verifies_under_loopnest(dse: Dse) -> None:
 
 def test_the_mapping_that_is_given_costs_what_is_said() -> None:
     problem = real("resnet18:5", "edge", "edp")
-    best = solve(problem).best
+    best = solve_problem(problem).best
     assert best is not None
     costs = problem.evaluate(MappingBatch.of([best.mapping]))
     assert problem.space.decode(np.array([best.genes]))[0] == best.mapping

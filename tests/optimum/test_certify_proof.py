@@ -16,7 +16,7 @@ from dse.domains.clustered.accelerator import PRESETS, Accelerator
 from dse.domains.clustered.check.enumeration import Groups, group_keys
 from dse.domains.clustered.mapping import CLUSTER, OUTER_PARALLEL, OUTER_TILE
 from dse.domains.clustered.problem import Problem
-from dse.domains.clustered.proof.solver import solve
+from dse.domains.clustered.proof.solver import solve_problem
 from dse.domains.clustered.space.genes import MAPPED_DIMS, ORDERS
 from dse.models.maestro.check.inner_check import cycles_below_none, fewest_cycles
 from dse.models.maestro.check.outer_cases import OuterLevel
@@ -115,7 +115,7 @@ def test_the_inner_bound_of_the_check_holds_everywhere_and_one_cycle_more_would_
 )
 def test_certificates_pass_the_check(layer: str, accelerator: str, objective: str) -> None:
     problem = real_problem(layer, accelerator, objective)
-    checks = verify(problem, solve(problem))
+    checks = verify(problem, solve_problem(problem))
     assert failed_checks(checks) == []
     assert len(checks) == 4
 
@@ -124,12 +124,12 @@ def test_certificates_of_fixed_genes_and_of_nothing_feasible_pass_the_check() ->
     for case in SMALL[-3:]:
         for objective in ("latency", "energy", "edp", "area_maestro", "power"):
             problem = case.problem(objective)
-            assert failed_checks(verify(problem, solve(problem))) == []
+            assert failed_checks(verify(problem, solve_problem(problem))) == []
 
 
 def test_a_bound_that_time_cut_short_passes_the_check() -> None:
     problem = real_problem("mobilenet_v2:features.12.depthwise", "eyeriss-small", "edp")
-    found = solve(problem, Clock(1e-9))
+    found = solve_problem(problem, Clock(1e-9))
     assert found.status == "bounded"
     assert failed_checks(verify(problem, found)) == []
 
@@ -143,22 +143,22 @@ def lone_cycle(certificate: Certificate, problem: Problem) -> float:
 def test_a_lower_bound_that_is_a_cycle_too_high_fails_the_check() -> None:
     layer = Layer("CONV", 8, 6, 8, 8, 3, 3)
     problem = Problem(layer, PRESETS["eyeriss-small"], "latency", "maestro")
-    found = solve(problem)
+    found = solve_problem(problem)
     wrong = replace(found, lower_bound=lone_cycle(found, problem))
     assert len(broken(verify(problem, wrong))) >= 2
 
 
 def test_a_best_mapping_that_is_not_the_best_fails_the_check() -> None:
     problem = real_problem("resnet18:fc", "edge", "latency")
-    found = solve(problem)
-    worse = solve(replace(problem, fixed={"outer.tile.K": 1}))
+    found = solve_problem(problem)
+    worse = solve_problem(replace(problem, fixed={"outer.tile.K": 1}))
     wrong = replace(found, best=worse.best, lower_bound=worse.lower_bound)
     assert "no outer configuration is below the bound" in broken(verify(problem, wrong))
 
 
 def test_a_solver_that_leaves_boxes_out_fails_the_check(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = real_problem("resnet18:5", "eyeriss-small", "edp")
-    right, roots = solve(problem), MaestroBoxes.roots
+    right, roots = solve_problem(problem), MaestroBoxes.roots
     assert right.best is not None
     missing = right.best.mapping.cluster_size
 
@@ -167,7 +167,7 @@ def test_a_solver_that_leaves_boxes_out_fails_the_check(monkeypatch: pytest.Monk
         return rows[rows[:, box.CLUSTER] != missing]
 
     monkeypatch.setattr(MaestroBoxes, "roots", too_few)
-    wrong = solve(problem)
+    wrong = solve_problem(problem)
     assert wrong.status == "optimal"
     assert wrong.lower_bound > right.lower_bound
     assert broken(verify(problem, wrong)) == ["no outer configuration is below the bound"]
@@ -175,18 +175,18 @@ def test_a_solver_that_leaves_boxes_out_fails_the_check(monkeypatch: pytest.Monk
 
 def test_calling_a_feasible_problem_infeasible_fails_the_check() -> None:
     problem = real_problem("resnet18:fc", "edge", "energy")
-    wrong = replace(solve(problem), status="infeasible", best=None, lower_bound=float("inf"))
+    wrong = replace(solve_problem(problem), status="infeasible", best=None, lower_bound=float("inf"))
     assert len(broken(verify(problem, wrong))) >= 2
 
 
 def test_the_certificate_of_another_problem_fails_the_check() -> None:
     one, other = (real_problem("resnet18:5", "edge", objective) for objective in ("energy", "edp"))
-    assert broken(verify(one, solve(other))) == ["the certificate is of this problem"]
+    assert broken(verify(one, solve_problem(other))) == ["the certificate is of this problem"]
 
 
 def test_a_single_mapping_is_certified_and_checked() -> None:
     layer, machine = Layer("CONV", 1, 1, 3, 3, 3, 3), Accelerator(1, 60, 80, 2, 1)
     problem = Problem(layer, machine, "edp", "maestro")
-    found = solve(problem)
+    found = solve_problem(problem)
     assert found.counts.bounded == 0
     assert failed_checks(verify(problem, found)) == []

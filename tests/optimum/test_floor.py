@@ -9,7 +9,7 @@ from dse.core.layer import Layer
 from dse.domains.clustered.accelerator import PRESETS, Accelerator
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof import descent, floor
-from dse.domains.clustered.proof.solver import solve
+from dse.domains.clustered.proof.solver import solve_problem
 from dse.optimum import certify, verify
 from dse.optimum.verification import failed_checks
 from dse.support.errors import InputError
@@ -61,7 +61,7 @@ def test_what_has_no_floor_is_refused_in_a_line() -> None:
     with pytest.raises(InputError, match="products of their powers such as 'edp' have a bound, got 'power'"):
         certify(Problem(SMALL, MACHINE, "power", "maestro", space=PARTS))
     with pytest.raises(InputError, match="the solver takes"):
-        solve(Problem(SMALL, PRESETS["edge"], "area", "maestro"))
+        solve_problem(Problem(SMALL, PRESETS["edge"], "area", "maestro"))
 
 
 def test_the_command_says_the_bound_the_gap_and_the_machine(dse: Dse) -> None:

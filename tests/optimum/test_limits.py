@@ -13,7 +13,7 @@ from dse.core.layer import Layer
 from dse.domains.clustered.accelerator import PRESETS, Accelerator
 from dse.domains.clustered.check.limits import most_steps, room_of, steps_of_busiest
 from dse.domains.clustered.problem import Problem
-from dse.domains.clustered.proof.solver import solve
+from dse.domains.clustered.proof.solver import solve_problem
 from dse.models.maestro.proof.boxes import MaestroBoxes
 from dse.optimum import certify, verify
 from dse.optimum.default import certify as certify_default
@@ -51,7 +51,7 @@ def test_the_certificate_is_what_pricing_every_mapping_finds(model: str, tiles: 
             tiles=tiles
         )
         every = least_of_factors if tiles == "factors" else least_loss
-        found, least = solve(problem, threads=1), every(problem)
+        found, least = solve_problem(problem, threads=1), every(problem)
         assert values(found) == (least, least), (seed, problem)
         if seed % 4 == 0:
             assert not failed_checks(verify(problem, found)), (seed, problem)
@@ -107,7 +107,7 @@ def test_a_check_sees_a_best_mapping_that_breaks_a_limit_and_an_optimum_that_is_
 ) -> None:
     free = Problem(Layer.gemm(4, 4, 3), Accelerator(4, 24, 60, 3, 2), "energy", model, tiles=tiles)
     limited = free.with_changes(limits=["l2_use <= 0.4", "pe_use >= 0.75"])
-    found, other = solve(limited), solve(free)
+    found, other = solve_problem(limited), solve_problem(free)
     assert found.best is not None
     assert other.best is not None
     assert found.best.loss > other.best.loss

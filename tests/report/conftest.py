@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from dse.analysis.analysis import analyse
+from dse.analysis.analysis import analyse_study
 from dse.analysis.findings import Findings
 from dse.analysis.study import Study, load_study
 from dse.report.formats import Section, Table
-from dse.report.page import render
-from dse.report.plots import draw, svg
+from dse.report.page import render_page
+from dse.report.plots import draw_figures, svg_text
 from dse.report.plots.canvas import COLUMN
 from tests.report.browser import Browser, chromium
 from tests.report.drawn_cases import STUDIES, findings_of
@@ -51,10 +51,10 @@ def pages(tmp_path_factory: pytest.TempPathFactory, study: Study) -> Pages:
     many = made_up([*OURS, "ppo-categorical", "team", "a", "b"], problems)
     found = Pages(folder / "plain.html", folder / "nasty & <b>.html", folder / "many.html")
     for path, shown in ((found.plain, study), (found.nasty, nasty(study)), (found.many, many)):
-        findings = analyse(shown, resamples=20)
-        drawn = {name: one for name, one in draw(shown, findings).items() if name in DRAWN}
-        figures = {name: svg(one.build(COLUMN)) for name, one in drawn.items()} if shown is many else {}
-        page = render(shown, findings, figures, [TABLE], ["tables/reduction.csv"])
+        findings = analyse_study(shown, resamples=20)
+        drawn = {name: one for name, one in draw_figures(shown, findings).items() if name in DRAWN}
+        figures = {name: svg_text(one.build(COLUMN)) for name, one in drawn.items()} if shown is many else {}
+        page = render_page(shown, findings, figures, [TABLE], ["tables/reduction.csv"])
         path.write_text(page, encoding="utf-8")
     return found
 
@@ -85,10 +85,10 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
 
 @pytest.fixture(scope="session")
 def findings(study: Study) -> Findings:
-    return analyse(study, resamples=50)
+    return analyse_study(study, resamples=50)
 
 
 @pytest.fixture(scope="session")
 def rendered(study: Study, findings: Findings) -> str:
     """The page of the small campaign, without figures and tables."""
-    return render(study, findings)
+    return render_page(study, findings)

@@ -7,7 +7,7 @@ from typing import Any
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from dse.analysis.analysis import analyse
+from dse.analysis.analysis import analyse_study
 from dse.analysis.findings import Findings
 from dse.analysis.study import Study
 from tests.report.figure_cases import ODD, OURS, PROBLEMS, made_up
@@ -30,7 +30,7 @@ STUDIES: dict[str, Study] = {
 
 
 def findings_of(study: Study) -> Findings:
-    return analyse(study, resamples=30)
+    return analyse_study(study, resamples=30)
 
 
 def lines_of(figure: Figure, colour: str, panel: int = 0) -> list[Any]:

@@ -9,7 +9,7 @@ from typing import Any
 from dse.analysis.study import Study
 from dse.campaign.reading import load_campaign
 from dse.campaign.store import Store
-from dse.campaign.summary import Summary, summarise
+from dse.campaign.summary import Summary, summarise_cell
 from dse.cli.commands.run import find_layers
 from dse.search.run import RunTimes, run_cell
 
@@ -38,7 +38,7 @@ def run_small_campaign(folder: Path, campaign: str = CAMPAIGN, prove: bool = Tru
     with Store(folder / "small", load_campaign(str(file), find_layers)) as store:
         for named in store.unfinished():
             times = RunTimes()
-            store.finish(summarise(named, run_cell(named.cell, times=times), times))
+            store.finish(summarise_cell(named, run_cell(named.cell, times=times), times))
         if prove:
             store.prove_optima()
         store.record_run(len(store.cells), workers=1, seconds=1.5)

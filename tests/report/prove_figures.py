@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from dse.report.plots import draw, png, svg
+from dse.report.plots import draw_figures, png_bytes, svg_text
 from dse.report.plots.canvas import COLUMN
 from tests.report.figure_cases import OURS, PROBLEMS, made_up
 from tests.report.test_figures import DIFFERENT, STUDIES, assert_readable, findings_of
@@ -27,14 +27,14 @@ def test_figures_of_a_columns_width_are_readable_too(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in STUDIES if name != DIFFERENT[1]])
 def test_any_campaign_has_pictures_without_faults(name: str) -> None:
     study = STUDIES[name]
-    for drawing in draw(study, findings_of(study)).values():
-        ET.fromstring(svg(drawing.build()))
+    for drawing in draw_figures(study, findings_of(study)).values():
+        ET.fromstring(svg_text(drawing.build()))
 
 
 def test_the_figures_of_a_big_campaign_are_small_files() -> None:
     problems = [*PROBLEMS, ("resnet18:conv1", "edge", "latency"), ("resnet18:conv1", "edge", "edp")]
     study = made_up([*OURS, "ppo-categorical", "marl-6"], problems, seeds=10, budget=20_000)
-    for name, drawing in draw(study, findings_of(study)).items():
+    for name, drawing in draw_figures(study, findings_of(study)).items():
         figure = drawing.build()
-        assert len(svg(figure)) < 150_000, name
-        assert len(png(figure)) < 200_000, name
+        assert len(svg_text(figure)) < 150_000, name
+        assert len(png_bytes(figure)) < 200_000, name

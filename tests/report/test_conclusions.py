@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from dse.analysis.analysis import analyse
+from dse.analysis.analysis import analyse_study
 from dse.analysis.findings import Efficiency
 from dse.campaign.summary import Summary
-from dse.report.conclusions import Conclusions, conclude, efficiency_sentence
-from dse.report.warnings import refuted
+from dse.report.conclusions import Conclusions, conclude_study, efficiency_sentence
+from dse.report.warnings import refuted_bounds
 from tests.analysis.report_cases import A, B, cell
 from tests.analysis.test_findings import OPTIMA, RESAMPLES, seeds, study
 
@@ -21,19 +21,19 @@ from tests.analysis.test_findings import OPTIMA, RESAMPLES, seeds, study
 def concluded(cells: Sequence[Summary], **about: Any) -> Conclusions:
     """What is said of a study of those cells."""
     made = study(cells, **about)
-    return conclude(made, analyse(made, RESAMPLES))
+    return conclude_study(made, analyse_study(made, RESAMPLES))
 
 
 def efficiencies(cells: Sequence[Summary]) -> tuple[tuple[Efficiency, ...], list[str]]:
     """The sample efficiencies of a study of those cells, and what is said of each."""
     made = study(cells)
-    rows = analyse(made, RESAMPLES).efficiency
+    rows = analyse_study(made, RESAMPLES).efficiency
     return rows, [efficiency_sentence(made, row) for row in rows]
 
 
 def test_a_certificate_that_is_beaten_is_said_first() -> None:
     beaten = study(seeds("walk", [0.5]), optima=OPTIMA)
-    (said,) = refuted(beaten)
+    (said,) = refuted_bounds(beaten)
     assert said.startswith("CERTIFICATE BEATEN: walk found 0.5 on net:a on edge, latency, below 1.0")
     assert concluded(beaten.summaries, optima=OPTIMA).warnings[0] == said
 

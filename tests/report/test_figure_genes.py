@@ -15,9 +15,9 @@ from dse.domains.clustered.accelerator import load_accelerator
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.space.genes import GENE_NAMES
 from dse.domains.clustered.space.parts import read_parts, with_hardware
-from dse.report.plots import gene_figure, png, svg
+from dse.report.plots import gene_figure, png_bytes, svg_text
 from dse.report.plots.canvas import COLUMN
-from dse.report.plots.genes import CLASSES, best_holders, occupancy, traces
+from dse.report.plots.genes import CLASSES, best_holders, class_occupancy, gene_traces
 from dse.report.plots.style import house_style
 from dse.search.record import Record, read_parquet, write_parquet
 
@@ -44,7 +44,7 @@ def record() -> Record:
 
 
 def test_a_trace_holds_what_the_mappings_were(record: Record) -> None:
-    found = traces(PROBLEM, record)
+    found = gene_traces(PROBLEM, record)
     assert tuple(sorted(found)) == tuple(sorted(GENE_NAMES))
     batch = PROBLEM.space.decode(record.genes())
     for sample in (0, 123, 499):
@@ -60,7 +60,7 @@ def test_a_trace_holds_what_the_mappings_were(record: Record) -> None:
 def test_the_best_samples_values_are_said_in_words(record: Record) -> None:
     assert record.best is not None
     mapping = PROBLEM.space.decode(record.genes())[record.best]
-    found = traces(PROBLEM, record)
+    found = gene_traces(PROBLEM, record)
     assert found["outer.tile.Y"].chosen == str(mapping.outer["Y"])
     words = [text.get_text() for text in gene_figure(PROBLEM, record).findobj(Text)]
     assert "".join(dim for dim in mapping.outer.order if dim in "KCYX") in words
@@ -69,7 +69,7 @@ def test_the_best_samples_values_are_said_in_words(record: Record) -> None:
 def test_many_sizes_are_shown_in_ranges_that_hold_them() -> None:
     problem = Problem(LAYER, load_accelerator("eyeriss-small"), "edp", "maestro", tiles="any")
     record = record_of(problem, 500)
-    trace = traces(problem, record)["outer.tile.X"]
+    trace = gene_traces(problem, record)["outer.tile.X"]
     assert CLASSES // 2 < len(trace.names) <= CLASSES
     batch = problem.space.decode(record.genes())
     for sample in range(0, 500, 50):
@@ -78,8 +78,8 @@ def test_many_sizes_are_shown_in_ranges_that_hold_them() -> None:
 
 
 def test_every_part_of_the_run_is_shown_whole(record: Record) -> None:
-    trace = traces(PROBLEM, record)["outer.order"]
-    share = occupancy(trace, len(record))
+    trace = gene_traces(PROBLEM, record)["outer.order"]
+    share = class_occupancy(trace, len(record))
     assert share.shape == (len(trace.names), 100)
     np.testing.assert_allclose(share.sum(axis=0), 1)
     first = np.bincount(trace.drawn[:5], minlength=len(trace.names)) / 5
@@ -97,15 +97,15 @@ def test_the_line_is_the_best_so_far(record: Record) -> None:
 
 @pytest.mark.parametrize("samples", [1, 99, 100, 101])
 def test_a_run_of_any_length_is_cut_into_parts_of_one_sample_or_more(record: Record, samples: int) -> None:
-    trace = traces(PROBLEM, record)["cluster"]
-    share = occupancy(replace(trace, drawn=trace.drawn[:samples]), samples)
+    trace = gene_traces(PROBLEM, record)["cluster"]
+    share = class_occupancy(replace(trace, drawn=trace.drawn[:samples]), samples)
     assert share.shape == (len(trace.names), min(samples, 100))
     np.testing.assert_allclose(share.sum(axis=0), 1)
 
 
 @pytest.mark.parametrize("samples", [0, 1])
 def test_a_run_of_hardly_any_samples_has_its_figure(samples: int) -> None:
-    ET.fromstring(svg(gene_figure(PROBLEM, record_of(PROBLEM, samples))))
+    ET.fromstring(svg_text(gene_figure(PROBLEM, record_of(PROBLEM, samples))))
 
 
 def test_a_run_without_a_feasible_sample_says_so() -> None:
@@ -113,7 +113,7 @@ def test_a_run_without_a_feasible_sample_says_so() -> None:
     words = [text.get_text() for text in figure.findobj(Text)]
     assert "nothing feasible" in words
     assert "what <&> $drew$" in words
-    ET.fromstring(svg(figure))
+    ET.fromstring(svg_text(figure))
 
 
 def test_fixed_genes_are_shown_as_the_one_value_that_they_have() -> None:
@@ -125,11 +125,11 @@ def test_fixed_genes_are_shown_as_the_one_value_that_they_have() -> None:
         fixed={"outer.parallel": "C", "outer.tile.C": 16, "cluster": 8},
     )
     record = record_of(problem, 60)
-    found = traces(problem, record)
+    found = gene_traces(problem, record)
     assert found["outer.tile.C"].names == ("16",)
     assert found["cluster"].names == ("8",)
     assert found["outer.parallel"].names == ("C",)
-    svg(gene_figure(problem, record))
+    svg_text(gene_figure(problem, record))
 
 
 @pytest.mark.parametrize("figures", [1, 2])
@@ -156,8 +156,8 @@ def test_the_figure_is_small_readable_and_the_same_from_a_file(record: Record, t
     write_parquet(record, tmp_path / "run.parquet", {})
     again, _ = read_parquet(tmp_path / "run.parquet")
     figure = gene_figure(PROBLEM, record)
-    picture, drawing = png(figure), svg(figure)
-    assert drawing == svg(gene_figure(PROBLEM, again))
+    picture, drawing = png_bytes(figure), svg_text(figure)
+    assert drawing == svg_text(gene_figure(PROBLEM, again))
     assert len(picture) < 200_000
     assert len(drawing) < 150_000
     for shown in (figure, gene_figure(PROBLEM, record, width=COLUMN)):

@@ -7,8 +7,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from dse.report.plots.scales import log_ticks, number, spread, thin, unit_scale
-from dse.report.plots.style import luminance, readable, short, short_names, styles
+from dse.report.plots.scales import axis_number, log_ticks, spread_positions, thin_points, unit_scale
+from dse.report.plots.style import (
+    readable_colour,
+    relative_luminance,
+    searcher_styles,
+    short_names,
+    short_text,
+)
 from tests.report.figure_cases import ODD, OURS
 
 
@@ -37,7 +43,7 @@ def test_any_axis_has_ticks_inside_it(low: float, ratio: float, most: int) -> No
 
 
 def test_numbers_are_written_as_people_write_them() -> None:
-    assert [number(value) for value in (20_000, 1.5, 0.02, 1.0, 0.0, 2e-7, 3e8)] == [
+    assert [axis_number(value) for value in (20_000, 1.5, 0.02, 1.0, 0.0, 2e-7, 3e8)] == [
         "20,000", "1.5", "0.02", "1", "0", "2e-07", "3e+08",
     ]  # fmt: skip
 
@@ -67,17 +73,17 @@ def test_figures_have_their_unit_with_the_prefix_that_keeps_them_short(
 
 
 def test_names_stay_where_they_are_if_there_is_room() -> None:
-    assert spread([0.2, 0.9, 0.5], 0.1, 0, 1) == pytest.approx([0.2, 0.9, 0.5])
+    assert spread_positions([0.2, 0.9, 0.5], 0.1, 0, 1) == pytest.approx([0.2, 0.9, 0.5])
 
 
 def test_names_at_one_place_are_spread_around_it() -> None:
-    assert spread([0.5, 0.5, 0.5], 0.1, 0, 1) == pytest.approx([0.4, 0.5, 0.6])
-    assert spread([0.0, 0.0, 0.9], 0.1, 0, 1) == pytest.approx([0.0, 0.1, 0.9])
+    assert spread_positions([0.5, 0.5, 0.5], 0.1, 0, 1) == pytest.approx([0.4, 0.5, 0.6])
+    assert spread_positions([0.0, 0.0, 0.9], 0.1, 0, 1) == pytest.approx([0.0, 0.1, 0.9])
 
 
 @given(st.lists(st.floats(-1, 2), max_size=20), st.floats(0.001, 0.2))
 def test_names_keep_their_order_and_their_distance(wanted: list[float], apart: float) -> None:
-    found = spread(wanted, apart, 0, 1)
+    found = spread_positions(wanted, apart, 0, 1)
     order = sorted(range(len(wanted)), key=lambda i: wanted[i])
     places = np.array([found[i] for i in order])
     assert len(found) == len(wanted)
@@ -90,7 +96,7 @@ def test_names_keep_their_order_and_their_distance(wanted: list[float], apart: f
 def test_names_are_moved_no_further_than_they_must() -> None:
     rng = np.random.default_rng(3)
     wanted = rng.random(6)
-    found = np.array(spread(list(wanted), 0.1, 0, 1))
+    found = np.array(spread_positions(list(wanted), 0.1, 0, 1))
     order = np.argsort(wanted)
     least = np.square(found - wanted).sum()
     for _ in range(3_000):
@@ -104,7 +110,7 @@ def test_a_thinned_curve_is_nowhere_further_off_than_allowed(seed: int) -> None:
     rng = np.random.default_rng(seed)
     x = np.sort(rng.random(60))
     one, other = np.cumsum(rng.normal(0, 0.02, 60)), np.minimum.accumulate(rng.random(60))
-    kept = thin(x, one, other, tolerance=0.05)
+    kept = thin_points(x, one, other, tolerance=0.05)
     assert {0, 59} <= set(kept.tolist())
     for curve in (one, other):
         assert np.abs(np.interp(x, x[kept], curve[kept]) - curve).max() <= 0.05 + 1e-9
@@ -112,8 +118,8 @@ def test_a_thinned_curve_is_nowhere_further_off_than_allowed(seed: int) -> None:
 
 def test_a_straight_line_needs_its_ends_only() -> None:
     x = np.linspace(0, 1, 50)
-    assert thin(x, 2 * x).tolist() == [0, 49]
-    assert thin(x[:1], x[:1]).tolist() == [0]
+    assert thin_points(x, 2 * x).tolist() == [0, 49]
+    assert thin_points(x[:1], x[:1]).tolist() == [0]
 
 
 def test_a_searcher_with_a_look_has_it_in_every_campaign_and_nobody_else_has_it() -> None:
@@ -121,24 +127,24 @@ def test_a_searcher_with_a_look_has_it_in_every_campaign_and_nobody_else_has_it(
         "marl": {"colour": "#d55e00", "line": "solid", "marker": "o"},
         "cem": {"colour": "#b35a93", "line": "mixed", "marker": "P"},
     }
-    all_of_ours = styles(OURS, "marl", looks)
-    assert styles(["cem", "new", "marl"], looks=looks)["marl"].colour == all_of_ours["marl"].colour
-    assert styles(["cem", "marl"], looks=looks)["cem"] == all_of_ours["cem"]
-    many = styles([*OURS, *ODD[:-1], "more", "and more"], looks=looks)
+    all_of_ours = searcher_styles(OURS, "marl", looks)
+    assert searcher_styles(["cem", "new", "marl"], looks=looks)["marl"].colour == all_of_ours["marl"].colour
+    assert searcher_styles(["cem", "marl"], looks=looks)["cem"] == all_of_ours["cem"]
+    many = searcher_styles([*OURS, *ODD[:-1], "more", "and more"], looks=looks)
     assert len({(style.colour, style.dash) for style in many.values()}) == len(many) == 21
     assert all_of_ours["marl"].leading
     assert all_of_ours["marl"].width > all_of_ours["cem"].width
 
 
 def test_more_searchers_than_looks_still_have_one_each() -> None:
-    assert len(styles([f"s{n}" for n in range(100)])) == 100
+    assert len(searcher_styles([f"s{n}" for n in range(100)])) == 100
 
 
 def test_names_in_a_searchers_colour_can_be_read_on_white() -> None:
-    for style in styles([*OURS, "a", "b", "c", "d"]).values():
+    for style in searcher_styles([*OURS, "a", "b", "c", "d"]).values():
         red, green, blue = (int(style.text[i : i + 2], 16) / 255 for i in (1, 3, 5))
-        assert 1.05 / (luminance(red, green, blue) + 0.05) >= 4.45
-    assert readable("#000000") == "#000000"
+        assert 1.05 / (relative_luminance(red, green, blue) + 0.05) >= 4.45
+    assert readable_colour("#000000") == "#000000"
 
 
 def test_long_names_lose_their_middle_and_stay_apart() -> None:
@@ -148,6 +154,6 @@ def test_long_names_lose_their_middle_and_stay_apart() -> None:
     assert names["a-very-long-searcher-name-that-never-ends"] == "a-very-lo\N{HORIZONTAL ELLIPSIS}ver-ends"
     assert names["control\x01\x1b[31m\n"] == "control [31m"
     assert names["marl"] == "marl"
-    assert short(" ", 5) == "?"
+    assert short_text(" ", 5) == "?"
     alike = short_names(["x" * 50 + "a" + "x" * 50, "x" * 50 + "b" + "x" * 50], 12)
     assert len(set(alike.values())) == 2

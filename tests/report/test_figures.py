@@ -18,7 +18,7 @@ from PIL import Image
 
 from dse.analysis.findings import Findings
 from dse.analysis.study import Study
-from dse.report.plots import draw, pdf, png, remove_stale, svg, write_drawing
+from dse.report.plots import draw_figures, pdf_bytes, png_bytes, remove_stale, svg_text, write_drawing
 from dse.report.plots.canvas import COLUMN, WIDTH
 from dse.report.plots.drawing import NAMES
 from dse.report.plots.style import house_style
@@ -52,14 +52,14 @@ def test_any_campaign_has_figures_whose_words_are_readable_and_small_pictures(na
 def assert_readable(name: str, width: float = WIDTH, pictures: bool = False) -> None:
     """All words of all of the study's figures lie apart; as `pictures` they are small and without faults."""
     study = STUDIES[name]
-    for drawing in draw(study, findings_of(study)).values():
+    for drawing in draw_figures(study, findings_of(study)).values():
         figure = drawing.build(width)
         assert figure.get_size_inches()[0] == width
         with house_style():
             figure.draw_without_rendering()
         assert_no_words_on_words(figure, f"{name}: {drawing.name}")
         if pictures:
-            text = svg(figure)
+            text = svg_text(figure)
             assert len(text) < 150_000, drawing.name
             ET.fromstring(text)
 
@@ -83,12 +83,12 @@ def assert_no_words_on_words(figure: Figure, where: str) -> None:
 def test_the_same_findings_give_the_same_bytes_whatever_the_users_settings_are(
     few: tuple[Study, Findings],
 ) -> None:
-    drawing = draw(*few)["gap"]
-    first = [make(drawing.build()) for make in (png, pdf, svg)]
+    drawing = draw_figures(*few)["gap"]
+    first = [make(drawing.build()) for make in (png_bytes, pdf_bytes, svg_text)]
     with matplotlib.rc_context(
         {"font.size": 30, "axes.grid": True, "svg.fonttype": "path", "lines.color": "r"}
     ):
-        again = [make(drawing.build()) for make in (png, pdf, svg)]
+        again = [make(drawing.build()) for make in (png_bytes, pdf_bytes, svg_text)]
         assert matplotlib.rcParams["font.size"] == 30
     assert first == again
 
@@ -112,7 +112,7 @@ def test_drawing_leaves_no_state_and_never_imports_pyplot() -> None:
 
 def test_figures_are_written_as_pictures_and_as_pdf(tmp_path: Path) -> None:
     study = STUDIES["one of everything"]
-    picture, document = write_drawing(draw(study, findings_of(study))["gap"], tmp_path, also_pdf=True)
+    picture, document = write_drawing(draw_figures(study, findings_of(study))["gap"], tmp_path, also_pdf=True)
     assert (picture.name, document.name) == ("gap.png", "gap.pdf")
     with Image.open(picture) as image:
         assert image.width == 1440
@@ -125,7 +125,7 @@ def test_a_folder_that_cannot_be_made_is_an_error_that_names_the_figure(
 ) -> None:
     (tmp_path / "figures").write_text("a file")
     with pytest.raises(StorageError, match=r"gap\.png' cannot be written"):
-        write_drawing(draw(*usual)["gap"], tmp_path / "figures")
+        write_drawing(draw_figures(*usual)["gap"], tmp_path / "figures")
 
 
 def test_figures_of_an_earlier_report_go_and_what_is_not_a_studys_stays(
@@ -145,13 +145,13 @@ def test_figures_of_an_earlier_report_go_and_what_is_not_a_studys_stays(
 
 def test_every_figure_of_a_study_is_known_by_name() -> None:
     study = STUDIES["usual"]
-    assert {name.split("-")[0] for name in draw(study, findings_of(study))} == set(NAMES) - {"fronts"}
+    assert {name.split("-")[0] for name in draw_figures(study, findings_of(study))} == set(NAMES) - {"fronts"}
 
 
 def test_many_problems_are_spread_over_several_figures() -> None:
     problems = [(f"net:{n}", "edge", "edp") for n in range(9)]
     study = made_up(["walk", "marl"], problems, 2)
-    drawings = draw(study, findings_of(study))
+    drawings = draw_figures(study, findings_of(study))
     assert [name for name in drawings if name.startswith("convergence")] == ["convergence", "convergence-2"]
     first = drawings["convergence"].build()
     assert len(first.axes) == 8
@@ -162,7 +162,7 @@ def test_many_problems_are_spread_over_several_figures() -> None:
 
 def test_mean_losses_are_shown_for_the_first_of_very_many_problems() -> None:
     study = made_up(["walk"], [(f"net:{n}", "edge", "edp") for n in range(20)], 1)
-    drawings = draw(study, findings_of(study))
+    drawings = draw_figures(study, findings_of(study))
     assert "returns-4" in drawings
     assert "returns-5" not in drawings
     assert drawings["returns"].caption.endswith("Shown for the first 16 of 20 problems.")
@@ -170,7 +170,7 @@ def test_mean_losses_are_shown_for_the_first_of_very_many_problems() -> None:
 
 def test_one_searcher_has_no_figures_that_compare(usual: tuple[Study, Findings]) -> None:
     alone = STUDIES["one of everything"]
-    missing = set(draw(*usual)) - set(draw(alone, findings_of(alone)))
+    missing = set(draw_figures(*usual)) - set(draw_figures(alone, findings_of(alone)))
     assert missing == {"improvement", "efficiency"}
 
 
@@ -188,7 +188,7 @@ def test_one_searcher_has_no_figures_that_compare(usual: tuple[Study, Findings])
 def test_what_is_best_so_far_stays_so_until_a_better_one_is_found(
     few: tuple[Study, Findings], name: str, panels: set[int]
 ) -> None:
-    figure = draw(*few)[name].build()
+    figure = draw_figures(*few)[name].build()
     colours = {line.get_color() for axes in figure.axes for line in axes.lines}
     steps = {
         panel
@@ -199,14 +199,14 @@ def test_what_is_best_so_far_stays_so_until_a_better_one_is_found(
     }
     assert steps == panels
     # The picture of a curve has level and upright parts alone.
-    curves = re.findall(r'<path d="(M[^"]*)" clip-path', svg(figure))
+    curves = re.findall(r'<path d="(M[^"]*)" clip-path', svg_text(figure))
     level = [path for path in curves if len(path) > 40 and "l" not in path and "v" in path]
     assert len(level) >= len(FEW) * len(panels)
 
 
 def test_a_curve_runs_through_the_findings_to_their_end(usual: tuple[Study, Findings]) -> None:
     study, findings = usual
-    figure = draw(study, findings)["convergence"].build()
+    figure = draw_figures(study, findings)["convergence"].build()
     band = findings.convergence[study.problems[1]]["marl"]
     (line,) = lines_of(figure, "#d55e00", panel=1)
     x, y = line.get_data()
@@ -225,7 +225,7 @@ def test_a_curve_runs_through_the_findings_to_their_end(usual: tuple[Study, Find
 
 def test_the_gap_of_the_reference_has_its_interval_as_a_band(usual: tuple[Study, Findings]) -> None:
     study, findings = usual
-    figure = draw(study, findings)["gap"].build()
+    figure = draw_figures(study, findings)["gap"].build()
     (band,) = figure.axes[0].collections
     corners = band.get_paths()[0].vertices
     at_end = corners[corners[:, 0] == study.budget][:, 1]

@@ -11,9 +11,9 @@ import pytest
 
 from dse.analysis.findings import Band, Efficiency, Findings, Improvement, Interval
 from dse.analysis.study import Study
-from dse.report.plots import Drawing, draw, gap_figure, png, svg
-from dse.report.plots.contests import ranked
-from dse.report.plots.convergence import PARTS, coarse, limits
+from dse.report.plots import Drawing, draw_figures, gap_figure, png_bytes, svg_text
+from dse.report.plots.contests import ranked_contests
+from dse.report.plots.convergence import PARTS, coarse_band, panel_limits
 from dse.report.plots.files import few_colours
 from tests.report.drawn_cases import STUDIES, findings_of, lines_of, texts_of
 from tests.report.figure_cases import PROBLEMS, made_up
@@ -23,46 +23,46 @@ pytestmark = pytest.mark.filterwarnings("error")
 
 def test_few_searchers_all_have_bands() -> None:
     study = made_up(["walk", "genetic", "marl"])
-    figure = draw(study, findings_of(study))["convergence"].build()
+    figure = draw_figures(study, findings_of(study))["convergence"].build()
     assert [len(axes.collections) for axes in figure.axes] == [3, 3]
     assert any("bands: 95 % confidence intervals" in text for text in texts_of(figure))
 
 
 def test_the_target_is_a_line_that_says_whether_it_is_proven() -> None:
     study = made_up(["walk", "marl"])
-    figure = draw(study, findings_of(study))["convergence"].build()
+    figure = draw_figures(study, findings_of(study))["convergence"].build()
     assert "best known" in texts_of(figure)
     levels = [line.get_ydata()[0] for line in figure.axes[0].lines if line.get_color() == "#1a1a1a"]
     assert levels == [study.target(study.problems[0])[0]]
     optimum = {"loss": 1e-3, "lower_bound": 1e-3, "status": "optimal"}
     study.about["optima"] = {study.label(study.problems[0]): optimum}
     proven = Study(study.folder, study.about, study.summaries)
-    figure = draw(proven, findings_of(proven))["convergence"].build()
+    figure = draw_figures(proven, findings_of(proven))["convergence"].build()
     assert "proven optimum" in texts_of(figure)
 
 
 def test_a_searcher_without_a_feasible_sample_is_named_as_such() -> None:
     study = STUDIES["some infeasible"]
-    words = texts_of(draw(study, findings_of(study))["convergence"].build())
+    words = texts_of(draw_figures(study, findings_of(study))["convergence"].build())
     assert words.count("random: none") == len(study.problems)
-    ends = texts_of(draw(study, findings_of(study))["distributions"].build())
+    ends = texts_of(draw_figures(study, findings_of(study))["distributions"].build())
     assert "\N{INFINITY}: 6 of 6" in ends
 
 
 def test_the_matrix_shows_every_probability_with_its_interval_best_first() -> None:
     chance = np.array([[0.5, 0.123, np.nan], [0.877, 0.5, np.nan], [np.nan, np.nan, 0.5]])
     found = Improvement(("a", "b", "c"), chance, chance - 0.1, chance + 0.1, chance > 0)
-    assert ranked(found) == [1, 0]
+    assert ranked_contests(found) == [1, 0]
     study = made_up(["a", "b", "c"])
     findings = replace_in(findings_of(study), improvement=found)
-    words = texts_of(draw(study, findings)["improvement"].build())
+    words = texts_of(draw_figures(study, findings)["improvement"].build())
     assert {"88 %", "78\N{EN DASH}98", "12 %", "2\N{EN DASH}22"} <= set(words)
     assert [word for word in words if word in "abc"] == ["b", "a", "b", "a"]
 
 
 def test_every_run_is_a_dot_at_its_ratio(usual: tuple[Study, Findings]) -> None:
     study, findings = usual
-    figure = draw(study, findings)["distributions"].build()
+    figure = draw_figures(study, findings)["distributions"].build()
     dots = [line.get_xdata() for line in figure.axes[0].lines if line.get_marker() == "o"]
     expected = {tuple(np.sort(values.ravel())) for values in findings.gap_seeds.values()}
     assert {tuple(found) for found in dots} == expected
@@ -76,7 +76,7 @@ def test_efficiency_says_never_and_shows_what_is_censored() -> None:
         Efficiency("walk", "marl", None, True, 0, 2, 2_000),
         Efficiency("grid", "marl", Interval(0.02, 0.0, 0.5), True, 1, 2, 2_000),
     )
-    figure = draw(study, replace_in(findings_of(study), efficiency=rows))["efficiency"].build()
+    figure = draw_figures(study, replace_in(findings_of(study), efficiency=rows))["efficiency"].build()
     words = texts_of(figure)
     assert {"40\N{MULTIPLICATION SIGN}", "\N{INFINITY}\N{MULTIPLICATION SIGN}", "never, typically"} <= set(
         words
@@ -95,7 +95,7 @@ def test_efficiency_says_never_and_shows_what_is_censored() -> None:
 def test_the_losses_drawn_are_averaged_over_parts_of_the_run() -> None:
     samples = np.arange(10, 1010, 10)
     centre = np.tile([1.0, 4.0, 1.0, 4.0, np.inf], 20)
-    band = coarse(Band(samples, centre, centre, centre))
+    band = coarse_band(Band(samples, centre, centre, centre))
     assert len(band.samples) == PARTS
     assert band.samples[-1] == 1000
     np.testing.assert_allclose(band.centre, 2.0)
@@ -108,7 +108,7 @@ def test_a_panel_shows_where_every_searcher_ends_and_the_target() -> None:
         "slow": band_of(samples, [900.0, 700.0, 600.0, 500.0]),
         "lost": band_of(samples, [np.inf] * 4),
     }
-    low, high = limits(bands, 1.0)
+    low, high = panel_limits(bands, 1.0)
     assert low < 1.0
     assert high > 500.0
 
@@ -125,7 +125,7 @@ def test_few_colours_keep_a_thin_line_beside_large_areas() -> None:
 
 
 def test_an_svg_says_its_styles_once_and_needs_nothing_from_outside(usual: tuple[Study, Findings]) -> None:
-    text = svg(draw(*usual)["gap"].build())
+    text = svg_text(draw_figures(*usual)["gap"].build())
     assert "<metadata" not in text
     assert "DejaVu" not in text
     assert "style=" not in text
@@ -143,7 +143,7 @@ def test_an_svg_says_its_styles_once_and_needs_nothing_from_outside(usual: tuple
 
 
 def test_a_drawing_is_made_anew_each_time(usual: tuple[Study, Findings]) -> None:
-    drawing: Drawing = draw(*usual)["ecdf"]
+    drawing: Drawing = draw_figures(*usual)["ecdf"]
     assert drawing.build() is not drawing.build()
 
 
@@ -159,4 +159,4 @@ def replace_in(findings: Findings, **parts: Any) -> Findings:
 def test_a_plot_can_be_drawn_by_its_own_function() -> None:
     study = made_up(["walk", "marl"], PROBLEMS[:1])
     alone = gap_figure(study, findings_of(study))
-    assert png(alone) == png(draw(study, findings_of(study))["gap"].build())
+    assert png_bytes(alone) == png_bytes(draw_figures(study, findings_of(study))["gap"].build())

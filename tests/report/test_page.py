@@ -13,20 +13,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dse.analysis.analysis import analyse
+from dse.analysis.analysis import analyse_study
 from dse.analysis.findings import Findings
 from dse.analysis.study import Study, load_study, make_problems
 from dse.campaign.reading import load_campaign
 from dse.cli.commands.run import find_layers
 from dse.domains.clustered.formats.dataflow_text import read_maestro_text
 from dse.domains.clustered.mapping import Mapping
-from dse.report.conclusions import conclude
+from dse.report.conclusions import conclude_study
 from dse.report.formats import Section, Table
-from dse.report.page import render
+from dse.report.page import render_page
 from dse.report.page.commands import campaign_toml
 from dse.report.page.mappings import BestMapping, best_mappings, gap_to_optimum
-from dse.report.page.provenance import fingerprint
-from dse.report.writing import make_report, scope
+from dse.report.page.provenance import study_fingerprint
+from dse.report.writing import make_report, tables_scope
 from tests.conftest import Dse
 from tests.report.page_cases import run_small_campaign
 from tests.report.page_texts_cases import FC_EDP, Parsed
@@ -46,7 +46,7 @@ def test_every_sentence_of_the_result_and_every_warning_is_shown(
     study: Study, findings: Findings, rendered: str
 ) -> None:
     text = Parsed(rendered).text
-    conclusions = conclude(study, findings)
+    conclusions = conclude_study(study, findings)
     assert all(sentence.text in text for sentence in conclusions.sentences)
     assert len(conclusions.warnings) > 1
     assert all(warning in text for warning in conclusions.warnings)
@@ -79,19 +79,19 @@ def test_the_page_says_what_was_run_and_on_what(study: Study, rendered: str) -> 
     for name, version in study.about["versions"].items():
         assert f"{name} {version}" in text
     assert str(study.about["runs"][0]["machine"]["processor"]) in text
-    assert fingerprint(study) in text
+    assert study_fingerprint(study) in text
 
 
 def test_an_accelerators_own_name_stands_beside_what_the_campaign_calls_it(
     study: Study, findings: Findings
 ) -> None:
     named = replace(study, about=study.about | {"machines": {"edge": "the <b>big</b> one"}})
-    assert "edge (the &lt;b&gt;big&lt;/b&gt; one)" in render(named, findings)
-    assert " on edge (the" in scope(replace(make_report(study.folder), study=named))
+    assert "edge (the &lt;b&gt;big&lt;/b&gt; one)" in render_page(named, findings)
+    assert " on edge (the" in tables_scope(replace(make_report(study.folder), study=named))
 
 
 def test_the_same_study_gives_the_same_page(study: Study, rendered: str) -> None:
-    assert rendered == render(load_study(study.folder), analyse(study, resamples=50))
+    assert rendered == render_page(load_study(study.folder), analyse_study(study, resamples=50))
 
 
 def test_the_fingerprint_does_not_depend_on_the_order_of_cells_but_on_each_of_them(study: Study) -> None:
@@ -99,7 +99,7 @@ def test_the_fingerprint_does_not_depend_on_the_order_of_cells_but_on_each_of_th
     other = replace(
         study, summaries=(*study.summaries[1:], replace(study.summaries[0], fingerprint="f" * 64))
     )
-    assert fingerprint(turned) == fingerprint(study) != fingerprint(other)
+    assert study_fingerprint(turned) == study_fingerprint(study) != study_fingerprint(other)
 
 
 def test_tables_figures_and_files_stand_in_the_order_given(study: Study, findings: Findings) -> None:
@@ -109,7 +109,7 @@ def test_tables_figures_and_files_stand_in_the_order_given(study: Study, finding
         Table("b", "Which b?", (), (), (), (Section("First", ["a"], [["b"]]),)),
     ]
     drawn = {"convergence": "<?xml?><svg width='9'><g/></svg>"}
-    page = render(study, findings, drawn, tables, ["tables/a.csv", "tables/b.tex"])
+    page = render_page(study, findings, drawn, tables, ["tables/a.csv", "tables/b.tex"])
     assert (
         page.index("<svg")
         < page.index("Which a?")
@@ -230,5 +230,5 @@ def test_a_mapping_that_does_not_cost_what_the_record_says_is_marked(
         return replace(cell, steps={**cell.steps, "loss": [loss / 3 for loss in cell.steps["loss"]]})
 
     assert "does not cost what the record says" not in rendered
-    page = render(replace(study, summaries=tuple(map(cheaper, study.summaries))), findings)
+    page = render_page(replace(study, summaries=tuple(map(cheaper, study.summaries))), findings)
     assert page.count("does not cost what the record says") == len(study.problems)

@@ -9,13 +9,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dse.analysis.analysis import analyse, gap
+from dse.analysis.analysis import analyse_study, mean_gaps
 from dse.analysis.findings import Band, Findings
 from dse.analysis.runs import Runs
 from dse.analysis.study import Study
 from dse.report.formats import Section, Table
-from dse.report.page import render
-from dse.report.page.explorer import RESAMPLES, as_markup, curve, explorer_data, filters, selections
+from dse.report.page import render_page
+from dse.report.page.explorer import (
+    RESAMPLES,
+    as_markup,
+    curve_points,
+    explorer_data,
+    page_selections,
+    problem_filters,
+)
 from tests.report.page_cases import nasty
 
 SECTIONS = (
@@ -60,9 +67,9 @@ def test_the_data_on_the_page_are_the_analysis_s(study: Study, findings: Finding
 def test_every_choice_of_the_filters_has_its_figure_over_the_problems_chosen(
     study: Study, findings: Findings
 ) -> None:
-    shown = {one.name: one.values for one in filters(study)}
+    shown = {one.name: one.values for one in problem_filters(study)}
     assert shown == {"network": ("resnet18", "mobilenet_v2"), "objective": ("latency", "edp")}
-    parts = {part.problems: part.gap for part in selections(study)}
+    parts = {part.problems: part.gap for part in page_selections(study)}
     names = [
         tuple(place for place, problem in enumerate(study.problems) if wanted(problem))
         for wanted in (
@@ -73,7 +80,7 @@ def test_every_choice_of_the_filters_has_its_figure_over_the_problems_chosen(
     ]
     for places in names:
         chosen = {study.problems[place] for place in places}
-        wanted = gap(Runs(study, RESAMPLES), chosen)
+        wanted = mean_gaps(Runs(study, RESAMPLES), chosen)
         assert list(parts[places]) == list(wanted) == list(study.searchers)
         for name, band in wanted.items():
             assert np.array_equal(parts[places][name].centre, band.centre)
@@ -84,7 +91,7 @@ def test_every_choice_of_the_filters_has_its_figure_over_the_problems_chosen(
 def test_the_page_offers_filters_axes_and_a_switch_for_every_searcher(
     study: Study, findings: Findings
 ) -> None:
-    page = render(study, findings, {"gap": "<svg/>"})
+    page = render_page(study, findings, {"gap": "<svg/>"})
     assert re.findall(r'<select data-filter="(\w+)">', page) == ["network", "objective"]
     assert re.findall(r'data-key="(\d)" aria-pressed="true"', page) == ["0", "1", "2"]
     assert re.findall(r'data-axis="(\w)" data-scale="(\w+)"', page) == [
@@ -94,7 +101,7 @@ def test_the_page_offers_filters_axes_and_a_switch_for_every_searcher(
 
 
 def test_tables_say_which_searchers_and_problems_their_parts_are_of(study: Study, findings: Findings) -> None:
-    page = render(study, findings, tables=TABLES)
+    page = render_page(study, findings, tables=TABLES)
     fc = [str(place) for place, problem in enumerate(study.problems) if problem[0] == "resnet18:fc"]
     latency = [place for place in fc if study.problems[int(place)][2] == "latency"]
     (edp,) = set(fc) - set(latency)
@@ -116,14 +123,14 @@ def test_without_a_script_the_drawn_figures_stay_and_with_one_charts_take_their_
     study: Study, findings: Findings
 ) -> None:
     drawn = dict.fromkeys(("gap", "convergence", "convergence-2", "ecdf"), "<svg/>")
-    page = render(study, findings, drawn)
+    page = render_page(study, findings, drawn)
     kinds = re.findall(r'<figure class="(chart|redrawn)"|<figure>', page)
     assert kinds == ["chart", "redrawn", *["chart"] * len(study.problems), "redrawn", "redrawn", ""]
 
 
 def test_names_in_the_data_cannot_end_their_element(study: Study) -> None:
     bad = nasty(study)
-    page = render(bad, analyse(bad, resamples=20))
+    page = render_page(bad, analyse_study(bad, resamples=20))
     data = data_in(page)
     assert [one["name"] for one in data["searchers"]] == list(bad.searchers)  # type: ignore[attr-defined]
     assert "<" not in as_markup({"a": "</script>"})
@@ -134,13 +141,18 @@ def test_the_data_are_small_and_hold_nothing_that_json_does_not_know(
 ) -> None:
     text = str(as_markup(explorer_data(study, findings)))
     points = sum(len(band.samples) for bands in findings.convergence.values() for band in bands.values())
-    parts = 1 + len(selections(study))
+    parts = 1 + len(page_selections(study))
     assert len(text) < 20 * points * (1 + parts / len(study.problems)) + 10_000
     hollow = replace(study, summaries=study.summaries[:1])
-    json.loads(str(as_markup(explorer_data(hollow, analyse(hollow, resamples=20)))))
+    json.loads(str(as_markup(explorer_data(hollow, analyse_study(hollow, resamples=20)))))
 
 
 def test_a_curve_has_its_steps_and_shows_what_is_infeasible_as_none() -> None:
     centre = np.array([np.inf, np.inf, 4.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0])
     band = Band(np.arange(1, 10), centre, centre / 2, centre * 2)
-    assert curve(band) == [[1, 3, 4, 9], [None, 4.0, 2.0, 2.0], [None, 2.0, 1.0, 1.0], [None, 8.0, 4.0, 4.0]]
+    assert curve_points(band) == [
+        [1, 3, 4, 9],
+        [None, 4.0, 2.0, 2.0],
+        [None, 2.0, 1.0, 1.0],
+        [None, 8.0, 4.0, 4.0],
+    ]

@@ -9,14 +9,14 @@ import tomllib
 import pytest
 
 from dse.report.page.markup import (
-    breakable,
-    compared,
-    duration,
-    energy,
+    breakable_name,
+    compared_ratio,
+    duration_markup,
+    energy_markup,
     inline_svg,
     nest_markup,
-    percent,
-    quantity,
+    percent_markup,
+    quantity_markup,
     ratio_text,
 )
 from dse.report.page.tables import number_in, page_table
@@ -64,19 +64,26 @@ def test_the_number_in_a_cell(text: str, number: float | None) -> None:
 
 
 def test_numbers_are_written_for_readers() -> None:
-    assert quantity(0.0001732, "s") == f"173.2{SPACE}µs"
-    assert energy(1153.2) == f"1.153{SPACE}µJ"
-    assert quantity(7.462004e-10, "J s").replace(SPACE, " ") == "7.462 \N{MULTIPLICATION SIGN} 10⁻¹⁰ J s"
-    assert quantity(6.25, "mm2") == f"6.25{SPACE}mm2"
-    assert quantity(float("inf"), "J s") == "infeasible"
-    assert [percent(share).replace(SPACE, "") for share in (0.000043, 0.019, 0.9996)] == [
+    assert quantity_markup(0.0001732, "s") == f"173.2{SPACE}µs"
+    assert energy_markup(1153.2) == f"1.153{SPACE}µJ"
+    assert (
+        quantity_markup(7.462004e-10, "J s").replace(SPACE, " ") == "7.462 \N{MULTIPLICATION SIGN} 10⁻¹⁰ J s"
+    )
+    assert quantity_markup(6.25, "mm2") == f"6.25{SPACE}mm2"
+    assert quantity_markup(float("inf"), "J s") == "infeasible"
+    assert [percent_markup(share).replace(SPACE, "") for share in (0.000043, 0.019, 0.9996)] == [
         "0.0043%",
         "1.9%",
         "100%",
     ]
-    assert compared(1.5, "it") == f"50{SPACE}% above it"
+    assert compared_ratio(1.5, "it") == f"50{SPACE}% above it"
     assert [ratio_text(value) for value in (1.0131, 12.345, float("inf"))] == ["1.013", "12.3", "infeasible"]
-    assert [duration(s) for s in (0.25, 59.4, 3599.6, 12000)] == ["0.25 s", "59 s", "1 h 0 min", "3 h 20 min"]
+    assert [duration_markup(s) for s in (0.25, 59.4, 3599.6, 12000)] == [
+        "0.25 s",
+        "59 s",
+        "1 h 0 min",
+        "3 h 20 min",
+    ]
 
 
 def test_a_loop_nest_keeps_every_character_and_escapes_the_layers_name() -> None:
@@ -112,6 +119,6 @@ def test_toml_reads_back_as_what_was_written() -> None:
 
 
 def test_a_name_may_break_after_its_joints_but_a_number_may_not() -> None:
-    assert breakable("vgg16:conv4_2") == "vgg16:<wbr>conv4_2"
-    assert breakable("a.b<c") == "a.<wbr>b&lt;c"
-    assert breakable("0.5 to 1.25e-3") == "0.5 to 1.25e-3"
+    assert breakable_name("vgg16:conv4_2") == "vgg16:<wbr>conv4_2"
+    assert breakable_name("a.b<c") == "a.<wbr>b&lt;c"
+    assert breakable_name("0.5 to 1.25e-3") == "0.5 to 1.25e-3"

@@ -8,15 +8,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dse.analysis.analysis import analyse
-from dse.analysis.repriced import reprice
+from dse.analysis.analysis import analyse_study
+from dse.analysis.repriced import reprice_winners
 from dse.analysis.study import Study, make_problems
 from dse.core.domains import make_problem
 from dse.core.layer import Layer
 from dse.domains.levels.mapping import HierarchyMapping
-from dse.report.page import render
+from dse.report.page import render_page
 from dse.report.page.mappings import BestMapping, best_mappings, break_down
-from dse.report.tables.repriced import finding
+from dse.report.tables.repriced import repriced_finding
 from tests.analysis.repriced_cases import chosen, points, problem
 from tests.analysis.test_repriced import gamed
 from tests.report.test_page import Parsed
@@ -26,7 +26,7 @@ BOTH = np.isfinite(points("edp").maestro.loss) & np.isfinite(points("edp").loopn
 
 
 def page(study: Study) -> str:
-    return render(study, analyse(study, RESAMPLES), repriced=reprice(study, RESAMPLES))
+    return render_page(study, analyse_study(study, RESAMPLES), repriced=reprice_winners(study, RESAMPLES))
 
 
 def best(study: Study) -> BestMapping:
@@ -49,7 +49,7 @@ def test_both_rankings_stand_on_the_page_under_what_they_come_to() -> None:
     study = gamed()
     text = page(study)
     said = section(text, "repriced")
-    assert said.index(finding(reprice(study, RESAMPLES)[0])) < said.index("All problems")
+    assert said.index(repriced_finding(reprice_winners(study, RESAMPLES)[0])) < said.index("All problems")
     assert "These mappings were searched under maestro" in said
     assert '<a href="#repriced">By loopnest</a>' in text
     assert text.count("would be significantly ahead of gamer") == 2

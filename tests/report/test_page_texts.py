@@ -9,10 +9,10 @@ from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 
-from dse.analysis.analysis import analyse
+from dse.analysis.analysis import analyse_study
 from dse.analysis.findings import Findings
 from dse.analysis.study import Study, make_problems
-from dse.report.page import render
+from dse.report.page import render_page
 from dse.report.page.commands import campaign_toml
 from tests.report.page_cases import nasty
 from tests.report.page_texts_cases import FC_EDP, Parsed
@@ -27,7 +27,7 @@ def test_a_folder_of_an_older_version_gets_a_page_that_says_what_is_not_kept(
     study: Study, findings: Findings
 ) -> None:
     old = without(study, "settings", "definitions", "runs", "templates", "optima", "versions")
-    page = Parsed(render(old, findings))
+    page = Parsed(render_page(old, findings))
     assert page.text.count("This folder does not say what the problem was in full") == len(study.problems)
     assert page.text.count("settings not kept") == len(study.searchers)
     assert page.text.count("optimum not known") == len(study.problems)
@@ -37,7 +37,7 @@ def test_a_folder_of_an_older_version_gets_a_page_that_says_what_is_not_kept(
 def test_what_a_damaged_folder_says_of_a_problem_ends_in_a_sentence(study: Study, findings: Findings) -> None:
     definitions = {**study.about["definitions"], study.label(FC_EDP): {"layer": 7}}
     cells = tuple(replace(cell, genes=[999] * 13) for cell in study.summaries)
-    page = render(
+    page = render_page(
         replace(study, about={**study.about, "definitions": definitions}, summaries=cells), findings
     )
     assert page.count("What this folder says of the problem cannot be read") == 1
@@ -51,14 +51,14 @@ def test_a_problem_without_a_feasible_mapping_says_so(study: Study, findings: Fi
         for cell in study.summaries
     ]
     hollow = replace(study, summaries=tuple(cells))
-    page = Parsed(render(hollow, analyse(hollow, resamples=20)))
+    page = Parsed(render_page(hollow, analyse_study(hollow, resamples=20)))
     assert page.text.count("No run has found a feasible mapping.") == 2
     assert "nan" not in page.text.lower().split()
 
 
 def test_a_campaign_with_one_finished_cell_has_a_page(study: Study) -> None:
     first = replace(study, summaries=study.summaries[:1])
-    page = Parsed(render(first, analyse(first, resamples=20)))
+    page = Parsed(render_page(first, analyse_study(first, resamples=20)))
     assert "1 of 36 done" in page.text
     assert page.text.count("No run has found a feasible mapping.") == 3
 
@@ -69,7 +69,7 @@ def test_a_campaign_with_one_finished_cell_has_a_page(study: Study) -> None:
 def test_names_from_outside_are_text_and_never_markup(study: Study, rendered: str) -> None:
     bad = nasty(study)
     bad = replace(bad, about=bad.about | {"failed": {"<b>it</b> & co": "<i>thin</i>"}})
-    page = render(bad, analyse(bad, resamples=20))
+    page = render_page(bad, analyse_study(bad, resamples=20))
     parsed = Parsed(page)
     plain = Parsed(rendered)
     assert {tag for tag, _ in parsed.elements} <= {tag for tag, _ in plain.elements} | {"wbr"}
@@ -80,7 +80,7 @@ def test_names_from_outside_are_text_and_never_markup(study: Study, rendered: st
 
 
 def test_the_page_loads_nothing_and_its_links_stay_beside_it(study: Study, findings: Findings) -> None:
-    page = Parsed(render(study, findings, linked=["tables/reduction.csv"]))
+    page = Parsed(render_page(study, findings, linked=["tables/reduction.csv"]))
     assert not page.all("src")
     for link in page.all("href"):
         assert re.match(r"#|data:|tables/", link), link
@@ -90,7 +90,7 @@ def test_the_page_loads_nothing_and_its_links_stay_beside_it(study: Study, findi
 
 def test_ids_are_on_the_page_once(study: Study, findings: Findings) -> None:
     drawn = '<svg><defs><clipPath id="p1"/></defs><g id="axes_1" clip-path="url(#p1)"/></svg>'
-    ids = Parsed(render(study, findings, {"one": drawn, "two": drawn})).all("id")
+    ids = Parsed(render_page(study, findings, {"one": drawn, "two": drawn})).all("id")
     assert sorted(ids) == sorted(set(ids))
 
 

@@ -16,7 +16,7 @@ from dse.report.page.page import Page
 from dse.report.pictures import write_pictures
 from dse.report.plots import Drawing
 from dse.report.tables import NAMES
-from dse.report.writing import make_report, scope, table_files, write_report
+from dse.report.writing import make_report, table_files, tables_scope, write_report
 from dse.support.errors import InputError, StorageError
 from tests.analysis.report_cases import A, campaign, cell
 from tests.conftest import Dse
@@ -55,7 +55,7 @@ def test_the_report_is_made_of_the_curves_alone(tmp_path: Path) -> None:
     assert "| walk | 1 | 6 | 6 | 3 | 3 |" in markdown
     assert "| grid | 1 | infeasible | infeasible | - | - |" in markdown
     assert report.missing == {}
-    assert "3 cells of 1,000 samples a layer, 1 seed, cost model maestro" in scope(report)
+    assert "3 cells of 1,000 samples a layer, 1 seed, cost model maestro" in tables_scope(report)
     names = {path.name for path in (tmp_path / "tables").iterdir()}
     assert names == {*table_files(report)}
     assert {

@@ -15,11 +15,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dse.analysis.analysis import analyse
+from dse.analysis.analysis import analyse_study
 from dse.analysis.significance import enough_runs
 from dse.analysis.study import Study
-from dse.report.conclusions import Sentence, conclude
-from dse.report.formats import Table, as_csv, markdown
+from dse.report.conclusions import Sentence, conclude_study
+from dse.report.formats import Table, as_csv, markdown_table
 from dse.report.tables import make_tables
 from tests.analysis.report_cases import A, B, cell
 
@@ -86,10 +86,10 @@ class Reader:
     """What the tables of a study say, by which its sentences are checked."""
 
     def __init__(self, study: Study) -> None:
-        findings = analyse(study, RESAMPLES)
+        findings = analyse_study(study, RESAMPLES)
         self.study = study
         self.tables = {table.name: table for table in make_tables(study, findings, [], [])}
-        self.conclusions = conclude(study, findings)
+        self.conclusions = conclude_study(study, findings)
         self.standing = {
             row["searcher"]: row
             for row in rows(self.tables["standing"])
@@ -98,7 +98,7 @@ class Reader:
 
     def shown(self, table: str) -> str:
         """A table as it is read, with its title and note, without searchers' sentences."""
-        return "\n".join(map(markdown, self.tables[table].sections))
+        return "\n".join(map(markdown_table, self.tables[table].sections))
 
     def check(self, sentence: Sentence) -> None:
         """See that every number of a sentence is in its table, and that what it compares is so."""

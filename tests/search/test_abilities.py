@@ -16,7 +16,7 @@ import dse as package
 from dse.analysis.sources import read_folder
 from dse.domains.clustered.accelerator import PRESETS
 from dse.domains.clustered.problem import Problem
-from dse.search.abilities import Abilities, abilities_of, misnamed
+from dse.search.abilities import Abilities, abilities_of, misnamed_abilities
 from dse.search.evaluator import Evaluator
 from dse.search.searcher import GROUP, make_searcher, searchers
 from dse.support.errors import InputError
@@ -151,9 +151,11 @@ def test_a_declaration_that_cannot_be_is_refused_before_a_sample_is_spent(
 
 def test_a_slip_in_an_ability_s_name_is_seen_but_settings_and_methods_are_free() -> None:
     slip = declaring(plan_for_budget=True, library=("torch",), notes="a class variable of its own")
-    assert misnamed(slip) == {"plan_for_budget": "plans_for_budget"}
-    assert misnamed(declaring(begin=lambda self: None, portables=())) == {"portables": "portable"}
-    assert {name: misnamed(make_searcher(name)) for name in searchers()} == {name: {} for name in searchers()}
+    assert misnamed_abilities(slip) == {"plan_for_budget": "plans_for_budget"}
+    assert misnamed_abilities(declaring(begin=lambda self: None, portables=())) == {"portables": "portable"}
+    assert {name: misnamed_abilities(make_searcher(name)) for name in searchers()} == {
+        name: {} for name in searchers()
+    }
     [verdict] = check_searcher(slip, rules=[rule for rule in RULES if rule.name == "configuration"])
     assert not verdict.passed
     assert "plan_for_budget declares nothing: is it plans_for_budget?" in verdict.why

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import pytest
 
-from dse.campaign.config import changes
+from dse.campaign.config import changes_of_identity
 from dse.domains.clustered.accelerator import PRESETS
 from dse.domains.clustered.problem import Problem
 from dse.search.abilities import abilities_of, current_settings, recorded_settings
@@ -93,4 +93,4 @@ def test_what_has_changed_is_told_by_the_names_that_settings_have_now() -> None:
     name = next(name for name in searchers() if name in OURS and abilities_of(searcher_class(name)).aliases)
     former, current = next(iter(abilities_of(searcher_class(name)).aliases.items()))
     before, now = ({"searcher": name, "settings": {former: value}} for value in (1, 2))
-    assert changes(before, now, "mine") == f"mine.{current} 1 -> 2"
+    assert changes_of_identity(before, now, "mine") == f"mine.{current} 1 -> 2"

@@ -15,7 +15,7 @@ from dse.core.reasons import Reason
 from dse.domains.clustered.accelerator import PRESETS
 from dse.domains.clustered.problem import Problem
 from dse.search.evaluator import BudgetExhausted, Evaluator
-from dse.search.gene_groups import cluster_genes, correlations, gene_tree
+from dse.search.gene_groups import cluster_genes, gene_correlations, gene_tree
 from dse.search.record import COLUMNS, Record
 from dse.search.run import Cell, run_cell
 from dse.support.errors import InputError
@@ -49,7 +49,7 @@ def test_correlated_genes_are_clustered_together() -> None:
     rng = np.random.default_rng(0)
     free = rng.integers(0, 10, (1000, 3))
     genes = np.stack([free[:, 0], free[:, 1], 9 - free[:, 0], free[:, 2], free[:, 1]], axis=1)
-    matrix = correlations(genes, rng.random(1000))
+    matrix = gene_correlations(genes, rng.random(1000))
     assert matrix[0, 2] == pytest.approx(-1)
     assert matrix[1, 4] == pytest.approx(1)
     assert cluster_genes(matrix, 3).tolist() == [0, 1, 0, 2, 1]
@@ -61,27 +61,27 @@ def test_correlations_are_those_of_the_best_points_alone() -> None:
     genes = rng.integers(0, 10, (200, 2))
     genes[:30, 1] = genes[:30, 0]
     losses = np.arange(200.0)
-    assert correlations(genes, losses)[0, 1] == pytest.approx(1)
-    assert abs(correlations(genes, losses[::-1].copy())[0, 1]) < 0.6
-    assert correlations(genes, losses, top=1.0)[0, 1] == pytest.approx(np.corrcoef(genes.T)[0, 1])
+    assert gene_correlations(genes, losses)[0, 1] == pytest.approx(1)
+    assert abs(gene_correlations(genes, losses[::-1].copy())[0, 1]) < 0.6
+    assert gene_correlations(genes, losses, top=1.0)[0, 1] == pytest.approx(np.corrcoef(genes.T)[0, 1])
 
 
 def test_infeasible_points_do_not_count() -> None:
     genes = np.random.default_rng(0).integers(0, 10, (100, 4))
     losses = np.full(100, np.inf)
-    assert (correlations(genes, losses) == np.eye(4)).all()
+    assert (gene_correlations(genes, losses) == np.eye(4)).all()
     losses[:40] = np.arange(40)
     # 15 % of the 40 that are feasible, not of all 100.
-    assert correlations(genes, losses) == pytest.approx(np.corrcoef(genes[:6].T))
+    assert gene_correlations(genes, losses) == pytest.approx(np.corrcoef(genes[:6].T))
 
 
 def test_a_constant_gene_is_correlated_with_no_other() -> None:
     genes = np.random.default_rng(0).integers(0, 10, (100, 4))
     genes[:, 2] = 5
-    matrix = correlations(genes, np.arange(100.0))
+    matrix = gene_correlations(genes, np.arange(100.0))
     assert matrix[2].tolist() == [0, 0, 1, 0]
     assert np.isfinite(matrix).all()
-    assert (correlations(np.ones((9, 3), np.int64), np.arange(9.0)) == np.eye(3)).all()
+    assert (gene_correlations(np.ones((9, 3), np.int64), np.arange(9.0)) == np.eye(3)).all()
 
 
 @pytest.mark.parametrize("agents", range(1, 14))

@@ -13,9 +13,9 @@ import dse
 from dse.core.evaluations import Evaluations
 from dse.core.objective import parse_objectives
 from dse.core.problem import AnyProblem
-from dse.optimum.front import certify_front, regret
+from dse.optimum.front import certify_front, front_regret
 from dse.search.evaluator import Evaluator
-from dse.search.fronts import front_of, nondominated
+from dse.search.fronts import front_of, nondominated_rows
 from dse.search.record import Record
 from dse.search.searcher import searchers_of_several
 from dse.support.errors import InputError
@@ -134,12 +134,12 @@ def test_a_weighted_search_is_told_the_losses_of_its_weight_and_the_gate_counts_
 def test_regret_is_what_is_missing_of_the_exact_fronts_hypervolume() -> None:
     exact = certify_front(problem(), cache=False)
     found = dse.search(problem(), "random", budget=2000).record
-    lacks = regret(exact, problem(), found, [10, 100, 1000, 2000])
+    lacks = front_regret(exact, problem(), found, [10, 100, 1000, 2000])
     assert (np.diff(lacks) <= 0).all()
     assert 0 < lacks[-1] < lacks[0] <= 1
     whole = problem()
     record = _record_of(whole, [one.genes for one in exact.points])
-    assert regret(exact, whole, record, [len(record)])[0] < 1e-12
+    assert front_regret(exact, whole, record, [len(record)])[0] < 1e-12
     # By hand: in logarithms, the stairs of two points below the reference.
     two = _record_of(whole, [exact.points[0].genes, exact.points[-1].genes])
     logs = np.log([[one.cycles * 1e-9, one.energy_nj * 1e-9] for one in exact.points])
@@ -149,7 +149,7 @@ def test_regret_is_what_is_missing_of_the_exact_fronts_hypervolume() -> None:
         edges = [*points[1:, 0], right]
         return sum((edge - x) * (top - y) for (x, y), edge in zip(points, edges, strict=True))
 
-    assert regret(exact, whole, two, [2])[0] == pytest.approx(1 - stairs(logs[[0, -1]]) / stairs(logs))
+    assert front_regret(exact, whole, two, [2])[0] == pytest.approx(1 - stairs(logs[[0, -1]]) / stairs(logs))
 
 
 def _record_of(of: AnyProblem, points: list[tuple[int, ...]]) -> Record:
@@ -161,8 +161,8 @@ def _record_of(of: AnyProblem, points: list[tuple[int, ...]]) -> Record:
 
 def test_of_equal_points_the_first_is_on_the_front() -> None:
     values = np.array([[1.0, 2.0], [1.0, 2.0], [2.0, 1.0], [2.0, 2.0]])
-    assert nondominated(values).tolist() == [0, 2]
-    assert nondominated(values[:0]).tolist() == []
+    assert nondominated_rows(values).tolist() == [0, 2]
+    assert nondominated_rows(values[:0]).tolist() == []
 
 
 def test_an_infeasible_record_has_no_front() -> None:

@@ -14,7 +14,7 @@ import pytest
 import dse
 from dse.search.record import Record, read_parquet, write_parquet
 from dse.suite import standing as module
-from dse.suite.standing import WORST, standing
+from dse.suite.standing import WORST, standing_searchers
 from experiments.final2 import read
 from tests.conftest import Dse
 
@@ -60,7 +60,7 @@ def dse_json(dse: Dse, *asked: str) -> list[dict[str, Any]]:
 
 
 def test_committed_regrets_are_those_of_the_study_of_final2() -> None:
-    lines = {(one.searcher, one.source): one for one in standing(dse.suite("final2"))}
+    lines = {(one.searcher, one.source): one for one in standing_searchers(dse.suite("final2"))}
     for name in ("team", "random"):
         there = [line.ratios[3] for line in read() if line.searcher == name]
         mean = np.expm1(np.mean(np.log(np.minimum(there, WORST))))
@@ -76,13 +76,13 @@ def test_without_a_checkout_the_committed_runs_stand_as_in_one(
 ) -> None:
     suite = dse.suite(name)
     assert (module.KEPT / f"{name}.json").read_text("utf-8") == module.kept_text(suite)
-    there = standing(suite)
+    there = standing_searchers(suite)
     monkeypatch.setattr(module, "ROOT", tmp_path)
-    for kept, line in zip(standing(suite), there, strict=True):
+    for kept, line in zip(standing_searchers(suite), there, strict=True):
         assert (kept.searcher, kept.source, kept.seconds) == (line.searcher, line.source, line.seconds)
         for budget, regret in line.regrets.items():
             assert kept.regrets[budget].mean == pytest.approx(regret.mean, abs=1e-5)
-    assert standing(replace(suite, name="other")) == []
+    assert standing_searchers(replace(suite, name="other")) == []
 
 
 def changed(runs: Path, tmp_path: Path, change: Callable[[Record, dict[str, Any]], Record | None]) -> Path:

@@ -13,7 +13,7 @@ import dse
 from dse.analysis.study import load_study
 from dse.core.certificate import OPTIMAL
 from dse.suite.drawing import draw_problem
-from dse.suite.making import draw
+from dse.suite.making import draw_problems
 from dse.suite.suites import Suite, named_suites, read_suite
 from dse.support.errors import InputError
 from experiments.suites import SUITES, short_name
@@ -162,8 +162,8 @@ def test_hidden_problems_come_from_the_seed_alone_and_are_proven(
     assert dse(*asked, "--json").json["problems"] == 2
     hidden = read_suite(path)
     assert hidden.proven == 2
-    assert tuple(draw(5, 2, model, cache=False)) == hidden.entries
-    assert next(draw(6, 1, model, cache=False)).definition != hidden.entries[0].definition
+    assert tuple(draw_problems(5, 2, model, cache=False)) == hidden.entries
+    assert next(draw_problems(6, 1, model, cache=False)).definition != hidden.entries[0].definition
     assert "must be the name of a .json file" in dse(*asked[:-1], "hidden").refused()
     assert json.loads(path.read_text(encoding="utf-8"))["suite"] == "hidden"
     assert all(entry.problem.fingerprint == entry.fingerprint for entry in hidden.entries)
@@ -174,7 +174,7 @@ def test_hidden_chains_and_open_machines_are_drawn_and_proven_too(model: str, se
     rng = np.random.default_rng
     one, again, other = (draw_problem(rng(one), 0, model) for one in (seed, seed, seed + 1))
     assert one == again != other
-    drawn = next(draw(seed, 1, model, cache=False))
+    drawn = next(draw_problems(seed, 1, model, cache=False))
     assert drawn.status == OPTIMAL
     assert drawn.problem.fingerprint == drawn.fingerprint
     assert drawn.problem.price(np.array([drawn.genes])).loss[0] == pytest.approx(drawn.loss, rel=1e-12)

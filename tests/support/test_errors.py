@@ -9,25 +9,26 @@ import pytest
 
 from dse.domains.clustered.accelerator import load_accelerator
 from dse.support import strict_json
-from dse.support.errors import InputError, difference, format_exception, shorten, unknown
+from dse.support.errors import InputError, first_difference, format_exception, shorten, unknown_name
 
 NAMES = ("population", "mutation", "elite")
 LONG = 10_000_000
 
 
 def test_a_misspelt_name_gets_the_nearest_one_suggested() -> None:
-    message = str(unknown("key", "popultion", NAMES, "[searchers.genetic]"))
+    message = str(unknown_name("key", "popultion", NAMES, "[searchers.genetic]"))
     assert message == "unknown key 'popultion' in [searchers.genetic]; did you mean 'population'?"
 
 
 def test_a_name_like_no_other_gets_all_of_them() -> None:
     assert (
-        str(unknown("key", "qqq", NAMES)) == "unknown key 'qqq'; expected one of population, mutation, elite"
+        str(unknown_name("key", "qqq", NAMES))
+        == "unknown key 'qqq'; expected one of population, mutation, elite"
     )
 
 
 def test_a_name_is_found_near_though_much_longer() -> None:
-    assert "did you mean 'elite'?" in str(unknown("key", "elite_share", [*NAMES, "elite"]))
+    assert "did you mean 'elite'?" in str(unknown_name("key", "elite_share", [*NAMES, "elite"]))
 
 
 @pytest.mark.parametrize(
@@ -37,7 +38,7 @@ def test_a_name_is_found_near_though_much_longer() -> None:
 )
 def test_an_endless_name_is_refused_at_once(name: object) -> None:
     start = time.process_time()
-    message = str(unknown("key", name, NAMES))
+    message = str(unknown_name("key", name, NAMES))
     assert time.process_time() - start < 0.5
     assert message.startswith("unknown key ")
     assert message.endswith("; expected one of population, mutation, elite")
@@ -109,10 +110,13 @@ def test_an_accelerator_with_an_endless_number_is_refused_in_one_line(tmp_path: 
 
 def test_a_difference_names_its_place_and_both_values() -> None:
     there = {"budget": 500, "settings": {"agents": 9, "rate": 0.1}}
-    assert difference(there, {**there, "budget": 600}) == "budget is 500 there and 600 here"
+    assert first_difference(there, {**there, "budget": 600}) == "budget is 500 there and 600 here"
     here = {"budget": 500, "settings": {"agents": 6, "rate": 0.1}}
-    assert difference(there, here, ("before", "now")) == "settings.agents is 9 before and 6 now"
-    assert difference(there, {"budget": 500}) == "settings is {'agents': 9, 'rate': 0.1} there and None here"
+    assert first_difference(there, here, ("before", "now")) == "settings.agents is 9 before and 6 now"
+    assert (
+        first_difference(there, {"budget": 500})
+        == "settings is {'agents': 9, 'rate': 0.1} there and None here"
+    )
 
 
 def test_an_exception_is_formatted_in_one_line_with_its_place() -> None:
@@ -132,5 +136,5 @@ def test_an_exception_is_formatted_in_one_line_with_its_place() -> None:
 )
 def test_json_is_refused_with_its_place_said_once(text: str, complaint: str) -> None:
     with pytest.raises(InputError) as caught:
-        strict_json.parse(text, "line 1")
+        strict_json.parse_json(text, "line 1")
     assert str(caught.value) == f"line 1: {complaint}"

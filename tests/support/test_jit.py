@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dse.support.jit import cacheable, drop_stale
+from dse.support.jit import can_cache, drop_stale
 from tests import ROOT
 
 LATER = 4_000_000_000
@@ -52,15 +52,15 @@ def test_without_a_place_for_compiled_kernels_none_is_asked_for(
 ) -> None:
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert cacheable(tmp_path)
+    assert can_cache(tmp_path)
     # What cannot be a folder cannot be written either, whoever asks.
     nowhere = tmp_path / "file"
     nowhere.touch()
     monkeypatch.setenv("XDG_CACHE_HOME", str(nowhere))
-    assert cacheable(tmp_path)
-    assert not cacheable(nowhere)
+    assert can_cache(tmp_path)
+    assert not can_cache(nowhere)
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "new"))
-    assert cacheable(nowhere)
+    assert can_cache(nowhere)
 
 
 def test_no_kernel_takes_a_record_of_an_array_that_it_does_not_name() -> None:

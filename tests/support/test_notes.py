@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dse.support import strict_yaml
 from dse.support.errors import InputError
-from dse.support.strict_yaml import NOTE, NOTE_WIDTH, noted, with_note
+from dse.support.strict_yaml import NOTE, NOTE_WIDTH, noted_data, with_note
 
 pytest.importorskip("yaml")
 
@@ -18,21 +18,21 @@ TEXT = "# a head\nsize: 4\nnames: [a, b]\n"
 @given(st.recursive(st.none() | st.integers() | st.text(max_size=300), st.lists, max_leaves=20))
 def test_a_note_comes_back_whatever_it_holds(exact: object) -> None:
     text = with_note(TEXT, "thing", {"it": exact})
-    data = strict_yaml.parse(text, "here")
-    assert data == strict_yaml.parse(TEXT, "here")
-    assert noted(text, data, "thing", "here") == {"it": exact}
+    data = strict_yaml.parse_yaml(text, "here")
+    assert data == strict_yaml.parse_yaml(TEXT, "here")
+    assert noted_data(text, data, "thing", "here") == {"it": exact}
     assert max(map(len, text.splitlines())) <= NOTE_WIDTH
-    assert noted(text, data, "another", "here") is None
+    assert noted_data(text, data, "another", "here") is None
 
 
 def test_a_note_counts_for_nothing_once_the_data_are_others() -> None:
     text = with_note(TEXT, "thing", 7)
     for changed, said in ((text.replace("size: 4", "size: 5"), None), (text.replace("a head", "mine"), 7)):
-        assert noted(changed, strict_yaml.parse(changed, "here"), "thing", "here") == said
-    assert noted(TEXT, strict_yaml.parse(TEXT, "here"), "thing", "here") is None
+        assert noted_data(changed, strict_yaml.parse_yaml(changed, "here"), "thing", "here") == said
+    assert noted_data(TEXT, strict_yaml.parse_yaml(TEXT, "here"), "thing", "here") is None
 
 
 @pytest.mark.parametrize("note", ["{", "7", '"of"', "[]"])
 def test_a_note_that_is_none_is_refused(note: str) -> None:
     with pytest.raises(InputError, match="here: its last lines, which begin with #:"):
-        noted(TEXT + NOTE + note + "\n", {}, "thing", "here")
+        noted_data(TEXT + NOTE + note + "\n", {}, "thing", "here")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dse.support.quantities import PREFIXES, energy, energy_of_mapping, quantity
+from dse.support.quantities import PREFIXES, energy_in_words, energy_of_mapping, quantity_in_words
 
 POWERS = {prefix: power for power, prefix in PREFIXES.items()}
 
@@ -32,17 +32,17 @@ POWERS = {prefix: power for power, prefix in PREFIXES.items()}
     ],
 )
 def test_a_figure_has_its_unit_and_a_prefix_where_that_is_usual(value: float, unit: str, shown: str) -> None:
-    assert quantity(value, unit) == shown
+    assert quantity_in_words(value, unit) == shown
 
 
 def test_figures_in_nanojoule_are_energies_like_any_other() -> None:
-    assert energy(1153.0) == quantity(1153e-9, "J") == "1.153 µJ"
-    assert energy(6180.57, 6) == "6.18057 µJ"
+    assert energy_in_words(1153.0) == quantity_in_words(1153e-9, "J") == "1.153 µJ"
+    assert energy_in_words(6180.57, 6) == "6.18057 µJ"
 
 
 @given(st.floats(1e-15, 1e11), st.integers(3, 6))
 def test_what_is_shown_is_the_figure_to_its_last_digit(value: float, digits: int) -> None:
-    number, unit = quantity(value, "J", digits).split(" ")
+    number, unit = quantity_in_words(value, "J", digits).split(" ")
     assert float(number) * 10.0 ** POWERS[unit[:-1]] == pytest.approx(value, rel=0.51 * 10.0 ** (1 - digits))
     assert 1 <= float(number) < 1000
 

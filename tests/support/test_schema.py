@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import pytest
 
 from dse.support.errors import InputError
-from dse.support.schema import Limits, Schema, read, typed
+from dse.support.schema import Limits, Schema, read_schema, typed_value
 
 
 @dataclass(frozen=True)
@@ -40,13 +40,13 @@ GOOD: dict[str, Any] = {"name": "a", "parts": [{"size": 1, "share": 2}, {"size":
 
 def refusal(data: object) -> str:
     with pytest.raises(InputError) as caught:
-        read(Whole, data, "file 'a.toml'", "part")
+        read_schema(Whole, data, "file 'a.toml'", "part")
     assert "\n" not in str(caught.value)
     return str(caught.value)
 
 
 def test_a_table_of_tables_is_read_as_its_dataclass() -> None:
-    assert read(Whole, GOOD, "here") == Whole("a", [Part(1, 2.0), Part(2)])
+    assert read_schema(Whole, GOOD, "here") == Whole("a", [Part(1, 2.0), Part(2)])
 
 
 @pytest.mark.parametrize(
@@ -82,10 +82,10 @@ def test_all_keys_that_are_missing_are_named_at_once() -> None:
 
 
 def test_single_values_are_taken_strictly_but_for_lists_as_tuples() -> None:
-    assert typed([1, 2], tuple[int, ...], "shape") == (1, 2)
+    assert typed_value([1, 2], tuple[int, ...], "shape") == (1, 2)
     for value, kind, words in ((1.0, int, "a whole number"), (1, str, "text"), (1, bool, "true or false")):
         with pytest.raises(InputError, match=f"^it must be {words}, got {value}$"):
-            typed(value, kind, "it")
+            typed_value(value, kind, "it")
 
 
 def test_pydantic_waits_until_there_is_something_to_check() -> None:

@@ -11,7 +11,7 @@ from dse.support.errors import InputError
 
 pytest.importorskip("yaml")
 
-from dse.support.strict_yaml import parse
+from dse.support.strict_yaml import parse_yaml
 
 MERGES = "a0: &a0 {k: v}\n" + "".join(
     f"a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 9)}]}}\n" for n in range(1, 12)
@@ -35,7 +35,7 @@ ALIASES = "a0: &a0 [x]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9
     ],
 )
 def test_plain_data_is_read_as_it_is_meant(text: str, data: Any) -> None:
-    assert parse(text.removeprefix("\ufeff"), "file") == data
+    assert parse_yaml(text.removeprefix("\ufeff"), "file") == data
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_plain_data_is_read_as_it_is_meant(text: str, data: Any) -> None:
 def test_what_is_no_plain_data_is_refused_in_one_short_line_at_once(text: str, said: str) -> None:
     start = time.process_time()
     with pytest.raises(InputError) as refusal:
-        parse(text, "file 'x.yaml'")
+        parse_yaml(text, "file 'x.yaml'")
     assert time.process_time() - start < 2
     message = str(refusal.value)
     assert message.startswith("file 'x.yaml' is not usable YAML: ")

@@ -44,7 +44,7 @@ def test_the_suite_leaves_the_process_as_it_was(capfd: pytest.CaptureFixture[str
 def surroundings() -> list[object]:
     threads = sorted((pool["filepath"], pool["num_threads"]) for pool in threadpool_info())
     legacy = np.random.get_state()[1].tolist()  # noqa: NPY002
-    pricing = maestro.Maestro.prepared, maestro.Maestro.evaluate, kernel.price_rows, reference.price
+    pricing = maestro.Maestro.prepared, maestro.Maestro.evaluate, kernel.price_rows, reference.price_by_walk
     alarm = signal.getsignal(signal.SIGALRM), signal.getitimer(signal.ITIMER_REAL)
     return [random.getstate(), legacy, threads, np.geterr(), pricing, alarm, sys.stdout]
 
@@ -59,7 +59,7 @@ def through_the_reference(rows: np.ndarray) -> None:
     made = problem()
     layer, hardware = maestro.layer_row(made.space.layer)[0], maestro.hardware_row(made.accelerator)[0]
     for row in rows:
-        reference.price(layer.tolist(), hardware.tolist(), row.tolist())
+        reference.price_by_walk(layer.tolist(), hardware.tolist(), row.tolist())
 
 
 def through_the_cases(rows: np.ndarray, model: str) -> None:

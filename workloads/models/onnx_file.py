@@ -13,7 +13,7 @@ from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dse.support.errors import InputError, format_exception, shorten, within
+from dse.support.errors import InputError, errors_within, format_exception, shorten
 from dse.support.files import read_bounded
 from workloads.models.collected import Collected
 from workloads.models.onnx_functions import functions_written_out
@@ -71,7 +71,7 @@ def _read(
     for node in nodes:
         _read_operator(Node(node, shapes, makers), found, where)
     found.traced.lost(outputs, "an output of the model")
-    with within(where, path):
+    with errors_within(where, path):
         return found.network(Path(path).stem, path)
 
 

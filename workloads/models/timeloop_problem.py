@@ -12,9 +12,9 @@ from dataclasses import replace
 from typing import Any
 
 from dse.core.layer import Layer
-from dse.support.errors import InputError, shorten, unknown, within
+from dse.support.errors import InputError, errors_within, shorten, unknown_name
 from dse.support.strict_yaml import Table, line_of
-from dse.support.validation import table, whole_number
+from dse.support.validation import check_table, whole_number
 
 Axes = frozenset[frozenset[tuple[str, int]]]
 """The axes of a tensor, each with the dims that it sums, of those that are more than 1, and their steps."""
@@ -45,7 +45,7 @@ def problem_layer(problem: Mapping[str, Any], where: str) -> Layer:
         raise InputError(
             f"{where}.shape must be a table with dimensions and data_spaces, got {shorten(shape)}"
         )
-    instance = table(problem.get("instance"), f"{where}.instance")
+    instance = check_table(problem.get("instance"), f"{where}.instance")
     _known(problem, "problem", where)
     shape = _known(shape, "shape", f"{where}.shape")
     if instance.get("densities"):
@@ -76,7 +76,7 @@ def problem_layer(problem: Mapping[str, Any], where: str) -> Layer:
         )
         for space in entries
     }
-    with within(where):
+    with errors_within(where):
         found = _product(sizes, spaces) or _convolution(sizes, spaces)
     if found is None:
         raise InputError(
@@ -98,7 +98,7 @@ def _see_sizes(
         if name not in dims and name not in steps:
             line = line_of(instance, (name,))
             place = f"{where}, line {line}" if line else where
-            raise unknown("dim or coefficient", name, (*dims, *steps), place)
+            raise unknown_name("dim or coefficient", name, (*dims, *steps), place)
     lacking = [dim for dim in dims if dim not in numbers]
     if lacking:
         raise InputError(f"{where} lacks {', '.join(lacking)}: each dim of the shape has its size there")
@@ -119,7 +119,7 @@ def _known(data: Mapping[str, Any], kind: str, where: str) -> Mapping[str, Any]:
         name = key.replace("-", "_")
         if name not in known:
             line = line_of(data, (key,))
-            raise unknown("key", key, known, f"{where}, line {line}" if line else where)
+            raise unknown_name("key", key, known, f"{where}, line {line}" if line else where)
         if name in found:
             raise InputError(f"{where}: {name} is there with - and with _; write it once")
         found[name] = value
@@ -224,7 +224,7 @@ def _window(dims: tuple[str, str], size: Mapping[str, int], step: Mapping[str, i
 
 def _entries(shape: Mapping[str, Any], key: str, where: str) -> Iterator[Mapping[str, Any]]:
     for entry in _list(shape.get(key, []), f"{where}.shape.{key}"):
-        yield table(entry, f"{where}.shape.{key}")
+        yield check_table(entry, f"{where}.shape.{key}")
 
 
 def _list(given: Any, where: str) -> list[Any]:

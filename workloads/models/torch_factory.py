@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dse.support.errors import InputError, code_of_others, one_line, shorten, unknown
+from dse.support.errors import InputError, code_of_others, one_line, shorten, unknown_name
 from workloads.models.torch_module import from_torch
 from workloads.network import Network
 
@@ -51,7 +51,7 @@ def _made(spec: str) -> Any:
     for part in name.split("."):
         if not hasattr(found, part):
             public = [one for one in dir(found) if not one.startswith("_") and callable(getattr(found, one))]
-            raise unknown("factory", name, public, f"module {where!r}")
+            raise unknown_name("factory", name, public, f"module {where!r}")
         found = getattr(found, part)
     if isinstance(found, torch.nn.Module) or not callable(found):
         return found

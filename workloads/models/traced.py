@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 
-from dse.core.edges import BESIDE, EVERYTHING, INPUT, ROWS, WEIGHT, Edge, has_runs_of_groups, ordered
+from dse.core.edges import BESIDE, EVERYTHING, INPUT, ROWS, WEIGHT, Edge, has_runs_of_groups, ordered_dims
 from dse.core.layer import Layer
 
 ALL, ORDER, NO_VALUES, CHANGED = "all", "order", "no values", "axes that change"
@@ -41,7 +41,7 @@ class Part:
 
     def needing(self, dims: str) -> Part:
         """With more dims that were needed whole."""
-        return replace(self, whole=ordered(self.whole + dims))
+        return replace(self, whole=ordered_dims(self.whole + dims))
 
     def after(self, need: Need, before: Shape | None, after: Shape | None) -> Part:
         """What an operator makes of it, from a tensor of one shape to one of another."""
@@ -75,7 +75,7 @@ class Part:
             left = iter(kept)
             return replace(self, axes=tuple(next(left) if size > 1 else "" for size in after))
         for last in (2, 1):
-            front = ordered("".join(self.axes[:-last]))
+            front = ordered_dims("".join(self.axes[:-last]))
             alike = min(len(before), len(after)) >= last and before[-last:] == after[-last:]
             if alike and "K" not in front and "K" in self.axes[-1]:
                 return replace(self, axes=(front,) * (len(after) - last) + self.axes[-last:])
@@ -277,7 +277,7 @@ class Traced:
         """An edge; what is read in two ways needs what either does."""
         place = edge.source, edge.reader, edge.operand
         whole, versions = self._edges.get(place, ("", set()))
-        self._edges[place] = ordered(whole + edge.whole), versions | {version}
+        self._edges[place] = ordered_dims(whole + edge.whole), versions | {version}
 
 
 def reads_in_order(

@@ -13,8 +13,8 @@ from dse.core.layer import Layer
 from dse.support import strict_yaml
 from dse.support.errors import InputError
 from dse.support.files import read_text
-from dse.support.strict_yaml import noted
-from dse.support.validation import table
+from dse.support.strict_yaml import noted_data
+from dse.support.validation import check_table
 from workloads.models.collected import Collected
 from workloads.models.timeloop_problem import problem_layer
 from workloads.models.zigzag_workload import collect_workload
@@ -25,15 +25,15 @@ def from_yaml(path: str) -> Network:
     """The network in the file at `path`; InputError in a line where there is none."""
     where = f"workload file {path!r}"
     text = read_text(path, where)
-    data = strict_yaml.parse(text, where)
+    data = strict_yaml.parse_yaml(text, where)
     found, stem = Collected(), Path(path).stem
-    exact = noted(text, data, "layer", where)
+    exact = noted_data(text, data, "layer", where)
     if exact is not None:
         layer = Layer.from_dict(exact, where)
         found.add(layer.name or stem, "layer", [replace(layer, name="")])
     elif isinstance(data, Mapping) and "problem" in data:
         at = f"{where}: problem"
-        found.add(stem, "layer", [problem_layer(table(data["problem"], at), at)])
+        found.add(stem, "layer", [problem_layer(check_table(data["problem"], at), at)])
     elif isinstance(data, list):
         collect_workload(found, data, where)
     else:

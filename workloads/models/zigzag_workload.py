@@ -12,9 +12,9 @@ from typing import Any
 
 from dse.core.layer import Layer
 from dse.core.widths import MAX_BITS, NO_WIDTHS, Widths
-from dse.support.errors import InputError, shorten, unknown, within
+from dse.support.errors import InputError, errors_within, shorten, unknown_name
 from dse.support.strict_yaml import line_of
-from dse.support.validation import table, whole_number
+from dse.support.validation import check_table, whole_number
 from workloads.models.collected import Collected
 
 KEYS = ("id", "name", "operator_type", "equation", "loop_dims", "loop_sizes", "dimension_relations",
@@ -32,7 +32,7 @@ _RELATION = re.compile(r"\s*(\w+)\s*=\s*(?:(\d{1,9})\s*\*\s*)?(\w+)\s*\+\s*(?:(\
 def collect_workload(found: Collected, entries: list[Any], where: str) -> None:
     """Enter the layers and what is none, in their order. InputError, beginning with `where`, if wrong."""
     for place, entry in enumerate(entries):
-        _collect(found, table(entry, f"{where}: [{place}]"), f"{where}: [{place}]")
+        _collect(found, check_table(entry, f"{where}: [{place}]"), f"{where}: [{place}]")
 
 
 def _collect(found: Collected, entry: Mapping[str, Any], where: str) -> None:
@@ -40,7 +40,7 @@ def _collect(found: Collected, entry: Mapping[str, Any], where: str) -> None:
     for key in entry:
         if key not in KEYS:
             line = line_of(entry, (key,))
-            raise unknown("key", key, KEYS, f"{where}, line {line}" if line else where)
+            raise unknown_name("key", key, KEYS, f"{where}, line {line}" if line else where)
     operator = str(entry.get("operator_type", "layer"))
     name = str(entry.get("name") or f"{operator}_{entry.get('id', '')}")
     dims = [str(dim).upper() for dim in _list(entry.get("loop_dims"), f"{where}.loop_dims")]
@@ -55,7 +55,7 @@ def _collect(found: Collected, entry: Mapping[str, Any], where: str) -> None:
     if not _known(str(entry.get("equation")), size):
         found.leave_out(operator, None, f"its equation is no convolution's over {', '.join(LOOPS)}")
         return
-    with within(where):
+    with errors_within(where):
         found.add(name, operator, [_layer(entry, size, where)])
 
 
@@ -118,10 +118,10 @@ def _layer(entry: Mapping[str, Any], size: Mapping[str, int], where: str) -> Lay
 
 def _widths(entry: Mapping[str, Any], where: str) -> Widths:
     """The bits of words; none where all are words of the machine. Sums and outputs are words alike here."""
-    given = table(entry.get("operand_precision") or {}, f"{where}.operand_precision")
+    given = check_table(entry.get("operand_precision") or {}, f"{where}.operand_precision")
     for name, bits in given.items():
         if name not in (*PARTS, "O_final"):
-            raise unknown("operand", name, (*PARTS, "O_final"), f"{where}.operand_precision")
+            raise unknown_name("operand", name, (*PARTS, "O_final"), f"{where}.operand_precision")
         whole_number(bits, f"{where}.operand_precision.{name}", most=MAX_BITS)
     bits = {name: given[name] for name in PARTS if name in given}
     return NO_WIDTHS if set(bits.values()) <= {WORD_BITS} else Widths(**bits)

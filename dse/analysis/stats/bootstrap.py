@@ -46,17 +46,17 @@ Curve = tuple[FloatArray, FloatArray, FloatArray]
 """A figure and the ends of its interval, at each of some points."""
 
 
-def generator(*words: str) -> np.random.Generator:
+def named_generator(*words: str) -> np.random.Generator:
     """The generator for what `words` name: a figure's interval does not depend on what else is reported."""
     return np.random.Generator(np.random.PCG64(int(digest(list(words)), 16)))
 
 
-def affordable(runs: int, resamples: int) -> int:
+def affordable_resamples(runs: int, resamples: int) -> int:
     """How many of so many resamples are drawn of so many runs: intervals of many are small."""
     return min(resamples, max(LEAST_RESAMPLES, MAX_DRAWS // max(runs, 1)))
 
 
-def resample(rng: np.random.Generator, runs: int, resamples: int) -> CountArray:
+def draw_resamples(rng: np.random.Generator, runs: int, resamples: int) -> CountArray:
     """How often each of a stratum's runs is drawn: (resamples, runs), each row summing to `runs`."""
     if not runs:
         return np.zeros((resamples, 0), np.int32)
@@ -72,7 +72,7 @@ class Redraw:
 
     def __init__(self, problems: int, resamples: int) -> None:
         """Draw them; they depend on the two numbers alone."""
-        rng = generator("problems", str(problems), str(resamples))
+        rng = named_generator("problems", str(problems), str(resamples))
         self.problem = rng.integers(problems, size=(resamples, problems))
         self.resample = rng.integers(resamples, size=(resamples, problems))
 
@@ -92,7 +92,7 @@ class Redraw:
 
 
 @cache
-def tail(drawn: int, groups: int = 1) -> float:
+def tail_share(drawn: int, groups: int = 1) -> float:
     """The share of resamples beyond either end of a 95 % interval, of so many `drawn` in each of `groups`.
 
     What is drawn are a problem's runs, or problems: of those there is one group.
@@ -106,9 +106,9 @@ def tail(drawn: int, groups: int = 1) -> float:
     return float(ndtr(-np.sqrt(drawn / (drawn - 1)) * student))
 
 
-def interval(values: FloatArray, drawn: int, groups: int = 1) -> tuple[float, float]:
-    """The 95 % confidence interval of a figure's resampled `values`, of so many drawn (see `tail`)."""
-    beyond = tail(drawn, groups)
+def confidence_interval(values: FloatArray, drawn: int, groups: int = 1) -> tuple[float, float]:
+    """The 95 % confidence interval of a figure's resampled `values`, of so many drawn (see `tail_share`)."""
+    beyond = tail_share(drawn, groups)
     low, high = np.quantile(values, (beyond, 1 - beyond), method="inverted_cdf")
     return float(low), float(high)
 
@@ -131,7 +131,7 @@ def median_curve(values: FloatArray, counts: CountArray) -> Curve:
     if len(ordered) < LEAST_ORDERED:
         centre = _middle(ordered[(len(ordered) - 1) // 2], ordered[len(ordered) // 2])
         return (centre, *_students(ordered, centre))
-    beyond = tail(len(ordered))
+    beyond = tail_share(len(ordered))
     # A resampled median is a mean of two of the sorted values: few pairs, each drawn so many times.
     pairs, drawn = np.unique(middle_places(counts), axis=0, return_counts=True)
     medians = _middle(ordered[pairs[:, 0]], ordered[pairs[:, 1]])
@@ -190,7 +190,7 @@ def interquartile_curve(values: FloatArray, counts: CountArray, groups: int = 1)
     """
     by_row, columns = np.ascontiguousarray(counts), np.ascontiguousarray(values.T)
     drawn = len(values) // groups
-    ends = [interval(_resampled_iqm(column, by_row), drawn, groups) for column in columns]
+    ends = [confidence_interval(_resampled_iqm(column, by_row), drawn, groups) for column in columns]
     low, high = np.array(ends).reshape(-1, 2).T
     return interquartile_mean(values), low, high
 
@@ -203,7 +203,7 @@ def resampled_interquartile_means(values: FloatArray, counts: CountArray) -> Flo
 def share_curve(holds: BoolArray, counts: CountArray, groups: int = 1) -> Curve:
     """The share of runs, in so many `groups`, for which something `holds` (runs, points), with intervals."""
     shares = counts.astype(np.float64) @ holds / len(holds)
-    beyond = tail(len(holds) // groups, groups)
+    beyond = tail_share(len(holds) // groups, groups)
     low, high = np.quantile(shares, (beyond, 1 - beyond), axis=0, method="inverted_cdf")
     return holds.mean(axis=0), low, high
 

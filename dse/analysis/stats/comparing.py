@@ -22,7 +22,9 @@ def order_of(mine: ArrayLike, theirs: ArrayLike) -> NDArray[np.int8]:
     return order
 
 
-def chances(mine: FloatArray, theirs: FloatArray, counts: tuple[CountArray, CountArray]) -> FloatArray:
+def chances_of_ending_lower(
+    mine: FloatArray, theirs: FloatArray, counts: tuple[CountArray, CountArray]
+) -> FloatArray:
     """The probability that one of my runs ends lower than one of theirs, ties half, in each resample.
 
     Both are losses at the end, (runs,); the counts say how often each of mine and of theirs was drawn,
@@ -77,7 +79,7 @@ def signed_rank_p(order: ArrayLike, size: ArrayLike) -> float:
     return float(min(1.0, 2 * tail))
 
 
-def holm(p_values: ArrayLike) -> FloatArray:
+def holm_corrected(p_values: ArrayLike) -> FloatArray:
     """Holm's step-down correction of p values that are tested together; NaN stays NaN and is not counted."""
     # SciPy corrects for false discoveries alone, and statsmodels would be a dependency for five lines.
     p = np.asarray(p_values, np.float64)

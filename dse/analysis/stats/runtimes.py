@@ -23,7 +23,7 @@ TAUS = (1.0, *(1 + np.geomspace(0.01, 10, 50)).tolist())
 GRID_POINTS = 120
 
 
-def runtimes(index: ArrayLike, loss: ArrayLike, targets: ArrayLike) -> FloatArray:
+def samples_to_targets(index: ArrayLike, loss: ArrayLike, targets: ArrayLike) -> FloatArray:
     """Samples until the loss was at or below each target, `inf` where it never was.
 
     `index` (from 0) and the falling `loss` are a run's improvements.
@@ -69,8 +69,8 @@ class Run:
 
 
 def times_to(runs: Sequence[Run], targets: ArrayLike) -> FloatArray:
-    """`runtimes` of several runs: (targets, runs)."""
-    return np.stack([runtimes(run.index, run.loss, targets) for run in runs], axis=-1)
+    """`samples_to_targets` of several runs: (targets, runs)."""
+    return np.stack([samples_to_targets(run.index, run.loss, targets) for run in runs], axis=-1)
 
 
 def sample_grid(budget: int) -> IntArray:
@@ -94,7 +94,7 @@ def part_ends(samples: int, parts: int) -> IntArray:
     return np.cumsum(sizes)
 
 
-def speedup(mine: Sequence[Run], theirs: Sequence[Run], budget: int) -> float:
+def runtime_speedup(mine: Sequence[Run], theirs: Sequence[Run], budget: int) -> float:
     """Their expected running time to the median of their final losses, over mine to the same.
 
     0 where no run of mine gets there. Where half of theirs or more have found nothing feasible, the target
@@ -109,7 +109,8 @@ def speedup(mine: Sequence[Run], theirs: Sequence[Run], budget: int) -> float:
 def resampled_speedup(
     mine: Sequence[Run], theirs: Sequence[Run], budget: int, my_counts: CountArray, their_counts: CountArray
 ) -> FloatArray:
-    """`speedup` in each resample, the target taken anew; counts, (resamples, runs), say who was drawn."""
+    """`runtime_speedup` in each resample, the target taken anew; counts,
+    (resamples, runs), say who was drawn."""
     final = np.array([run.final for run in theirs])
     order = np.argsort(final, kind="stable")
     # The target is one of few: the middle of two final losses.
@@ -124,7 +125,7 @@ def resampled_speedup(
         return np.asarray(their_time / my_time, np.float64)
 
 
-def typical(ratios: FloatArray) -> FloatArray:
+def typical_ratio(ratios: FloatArray) -> FloatArray:
     """The median of ratios over the last axis (the geometric mean of two middle ones); 0 if one is.
 
     NaN, where neither of two has reached anything, counts as a draw: 1.

@@ -81,11 +81,11 @@ def searchers(
     """
     from rich.console import Console
 
-    from dse.bench.searchers import measure
+    from dse.bench.searchers import measure_search
     from dse.core.cost_models import DEFAULT_COST_MODEL
     from dse.core.domains import make_problem
     from dse.search.searcher import searchers as installed
-    from dse.support.errors import unknown
+    from dse.support.errors import unknown_name
     from dse.support.validation import whole_number
     from workloads import load_layer
 
@@ -93,7 +93,7 @@ def searchers(
     chosen = list(dict.fromkeys(names or installed()))
     for name in chosen:
         if name not in installed():
-            raise unknown("searcher", name, installed(), "the installed searchers")
+            raise unknown_name("searcher", name, installed(), "the installed searchers")
     model = cost_model or DEFAULT_COST_MODEL
     problem = make_problem(load_layer(SEARCH_LAYER), SEARCH_ACCELERATOR, SEARCH_OBJECTIVE, model)
     where = {"layer": SEARCH_LAYER, "accelerator": SEARCH_ACCELERATOR, "objective": SEARCH_OBJECTIVE}
@@ -101,7 +101,7 @@ def searchers(
     rows = []
     for place, name in enumerate(chosen, start=1):
         with Console(stderr=True).status(f"{name} ({place} of {len(chosen)})"):
-            rows.append({**measure(name, problem, budget), **where})
+            rows.append({**measure_search(name, problem, budget), **where})
     title = (
         f"{budget:,} samples of {SEARCH_LAYER} on {SEARCH_ACCELERATOR}, {SEARCH_OBJECTIVE}, "
         f"cost model {problem.model.name}, CPU time"
@@ -173,9 +173,9 @@ def certify(
     if json:
         output.print_json(report)
     elif sample is None:
-        proof_times.show(report, model)
+        proof_times.show_proof_times(report, model)
     else:
-        proof_times.show(report, model, f"problems that seed {seed} draws of all")
+        proof_times.show_proof_times(report, model, f"problems that seed {seed} draws of all")
 
 
 @command.command()

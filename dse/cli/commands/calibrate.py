@@ -173,7 +173,7 @@ def _of_file(kind: Any, path: str, accelerator: str, model: str) -> Iterator[Any
         counters = _counters(row, where)
         if name not in problems:
             problems[name] = problem_asked(name, accelerator, "latency", model)
-        data = strict_json.parse(mapping, where) if isinstance(mapping, str) else mapping
+        data = strict_json.parse_json(mapping, where) if isinstance(mapping, str) else mapping
         design = problems[name].read_mapping(data, where)
         found.setdefault(name, []).append((design, cycles, energy, counters))
     if not found:
@@ -193,7 +193,7 @@ def _rows(path: str) -> Iterator[tuple[int, dict[str, Any]]]:
         return
     for number, line in enumerate(text.splitlines(), 1):
         if line.strip():
-            row = strict_json.parse(line, f"{path} line {number}")
+            row = strict_json.parse_json(line, f"{path} line {number}")
             if not isinstance(row, dict):
                 raise InputError(f"{path} line {number} must be a table with {', '.join(COLUMNS)}")
             yield number, row
@@ -207,7 +207,7 @@ def _counters(row: dict[str, Any], where: str) -> dict[str, float]:
     said = row.get(COUNTERS)
     if said in (None, ""):
         return {}
-    data = strict_json.parse(said, f"{where}: {COUNTERS}") if isinstance(said, str) else said
+    data = strict_json.parse_json(said, f"{where}: {COUNTERS}") if isinstance(said, str) else said
     usable = isinstance(data, dict) and all(
         isinstance(number, int | float) and not isinstance(number, bool) and math.isfinite(number)
         for number in data.values()

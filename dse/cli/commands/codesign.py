@@ -163,9 +163,9 @@ def command(
     if json:
         output.print_json(entry)
     else:
-        from dse.cli.codesign_view import show
+        from dse.cli.codesign_view import show_codesign
 
-        show(found, entry, out, kept=not fresh)
+        show_codesign(found, entry, out, kept=not fresh)
     if found.interrupted:
         raise KeyboardInterrupt
     if found.status == "infeasible" or not all(check["passed"] for check in entry.get("verified", [])):

@@ -79,7 +79,7 @@ def command(
     from dse.search.api import search
     from dse.search.gene_groups import LINKAGES
     from dse.search.searcher import default_searcher, parse_settings
-    from dse.support.errors import unknown
+    from dse.support.errors import unknown_name
     from dse.support.files import make_folder
     from dse.support.validation import whole_number
 
@@ -88,7 +88,7 @@ def command(
     _share(top, "--top")
     _share(threshold, "--threshold")
     if linkage not in LINKAGES:
-        raise unknown("linkage", linkage, LINKAGES)
+        raise unknown_name("linkage", linkage, LINKAGES)
     model = chosen_model(cost_model, constants)
     problem = problem_asked(layer, accelerator, objective, model, ProblemOptions(tiles, space, fix=fix))
     most = int((problem.space.sizes > 1).sum())
@@ -121,15 +121,15 @@ def _analyse(result: Result, top: float, threshold: float, agents: list[int], li
 
     Genes without a choice change nothing: they are left out, as `marl` leaves them out.
     """
-    from dse.analysis.dependence import depend
+    from dse.analysis.dependence import analyse_dependence
     from dse.search import gene_groups as groups
 
     space = result.cell.problem.space
     chosen = space.sizes > 1
     genes, losses = result.record.genes()[:, chosen], result.record.evaluations().loss
-    matrix = groups.correlations(genes, losses, top)
+    matrix = groups.gene_correlations(genes, losses, top)
     tree = groups.gene_tree(matrix, linkage)
-    return depend(
+    return analyse_dependence(
         tuple(gene.name for gene, has in zip(space.genes, chosen, strict=True) if has),
         groups.best_points(genes, losses, top),
         matrix,

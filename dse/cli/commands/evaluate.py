@@ -23,7 +23,7 @@ from dse.cli.options import (
     complete_objective,
 )
 from dse.support.errors import InputError
-from dse.support.quantities import energy, quantity
+from dse.support.quantities import energy_in_words, quantity_in_words
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -169,7 +169,7 @@ def _show_cases(found: list[dict[str, Any]], heads: Mapping[str, str]) -> None:
 
 def _shown(figure: str, value: Any) -> object:
     """A figure of a case as the table has it."""
-    return energy(value * NANOJOULE[figure]) if figure in NANOJOULE and value is not None else value
+    return energy_in_words(value * NANOJOULE[figure]) if figure in NANOJOULE and value is not None else value
 
 
 def show_evaluation(
@@ -180,7 +180,8 @@ def show_evaluation(
 
     units = {name: unit_of(name, model) for name in evaluation.loss}
     losses = {
-        name: None if loss is None else quantity(loss, units[name]) for name, loss in evaluation.loss.items()
+        name: None if loss is None else quantity_in_words(loss, units[name])
+        for name, loss in evaluation.loss.items()
     }
     if not evaluation.feasible:
         console.print(f"not feasible: {evaluation.reason}", style="red")
@@ -203,11 +204,11 @@ def show_evaluation(
 def _figures(figures: Mapping[str, Any], units: Mapping[str, str]) -> Iterator[Row]:
     yield "cycles", figures["cycles"], ""
     yield "MACs", figures["macs"], ""
-    yield "energy", energy(figures["energy_nj"]), ""
+    yield "energy", energy_in_words(figures["energy_nj"]), ""
     if "power" in units:
-        yield "power", quantity(figures["power"], units["power"]), ""
+        yield "power", quantity_in_words(figures["power"], units["power"]), ""
         whole = "as MAESTRO prints it" if "area_maestro" in units else "of the whole machine"
-        yield "area", quantity(figures["area"], units.get("area_maestro", units["area"])), whole
+        yield "area", quantity_in_words(figures["area"], units.get("area_maestro", units["area"])), whole
 
 
 def _of_need(objective: str) -> str:

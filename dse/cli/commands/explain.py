@@ -18,9 +18,9 @@ from dse.cli.options import (
     Limit,
     chosen_model,
 )
-from dse.cli.waiting_view import steps
+from dse.cli.waiting_view import tell_of_steps
 from dse.support.errors import InputError
-from dse.support.quantities import quantity
+from dse.support.quantities import quantity_in_words
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -168,7 +168,7 @@ def explain_what_if(
 
     if names_several(problem.objective):
         raise InputError("--what-if is of one objective, as in latency or edp")
-    with steps() as tell:
+    with tell_of_steps() as tell:
         tell(f"{layer}: as the machine is")
         base = certify(problem, time_limit, tiles=tiles, more_nests=False)
         if base.best is None:
@@ -200,7 +200,7 @@ def _show_what_if(
     where = f"{problem.accelerator.called(accelerator)}, cost model {problem.model_spec}"
     output.print_heading(console, f"{layer} ({problem.layer}), {where}: what limits it")
     over = "tiles of any size" if base.tiles == "any" else "perfect factors"
-    claim = f"{base.status} {problem.objective} {quantity(base.best.loss, unit, DIGITS)}"
+    claim = f"{base.status} {problem.objective} {quantity_in_words(base.best.loss, unit, DIGITS)}"
     console.print(f"{claim} as the machine is, over {over}")
     heads = ("resource", "now", "then", problem.objective, "better by")
     rows = [
@@ -208,7 +208,7 @@ def _show_what_if(
             one.name,
             _values(one.own),
             _values(one.then),
-            quantity(one.certificate.best.loss, unit, DIGITS)
+            quantity_in_words(one.certificate.best.loss, unit, DIGITS)
             if one.certificate and one.certificate.best
             else "",
             _gain(one),

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dse.cli import output
-from dse.cli.listing import CHAINS, LAYERS, Entry, aliases, kinds, network_parts
+from dse.cli.listing import CHAINS, LAYERS, Entry, aliases_of_kinds, listed_kinds, network_parts
 from dse.cli.networks import merged_layers, merged_text
 from dse.cli.options import Json, complete_network
-from dse.support.errors import InputError, unknown
+from dse.support.errors import InputError, unknown_name
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -40,9 +40,9 @@ def command(
     Searchers, networks, presets, objectives, cost models, campaigns. With a name behind the kind all that
     is known of that one; of layers, those of a network.
     """
-    every, others = kinds(), aliases()
+    every, others = listed_kinds(), aliases_of_kinds()
     if kind and kind not in (*every, *others, LAYERS):
-        raise unknown("kind", kind, [*every, *others, LAYERS], "dse list")
+        raise unknown_name("kind", kind, [*every, *others, LAYERS], "dse list")
     if kind == LAYERS and not name:
         raise InputError("dse list layers takes one network, as in dse list layers vgg16")
     if kind == LAYERS:
@@ -69,7 +69,7 @@ def _one(found: dict[str, list[Entry]], kind: str, name: str) -> dict[str, list[
     """The thing of that name alone."""
     known = [_name(entry) for entries in found.values() for entry in entries]
     if name not in known:
-        raise unknown("name", name, known, f"dse list {kind}")
+        raise unknown_name("name", name, known, f"dse list {kind}")
     chosen = {each: [entry for entry in entries if _name(entry) == name] for each, entries in found.items()}
     return {each: entries for each, entries in chosen.items() if entries}
 
@@ -121,7 +121,11 @@ def _show_one(console: Console, found: dict[str, list[Entry]]) -> None:
                 for setting, default in value.items():
                     console.print(f"    {setting} = {_shown(default)}")
             else:
-                text = "unlimited" if key in LIMITED and value == UNLIMITED else output.shown(_shown(value))
+                text = (
+                    "unlimited"
+                    if key in LIMITED and value == UNLIMITED
+                    else output.shown_value(_shown(value))
+                )
                 console.print(f"  {HEADS.get(key, key)}: {text}")
 
 

@@ -26,9 +26,9 @@ def command(
 
     After seeing that they belong together.
     """
-    from dse.campaign.merging import merge
+    from dse.campaign.merging import merge_folders
 
-    merged = merge(folders, out)
+    merged = merge_folders(folders, out)
     found = merged.found
     for said in (*found.conflicts, *found.lost, *found.damaged):
         typer.echo(one_line(said), err=True)

@@ -45,25 +45,25 @@ def command(
     Page, figures and tables; its result is printed. With --table alone nothing is written; with --run,
     --tables-only, --latex or --json the report is.
     """
-    from dse.cli.waiting_view import steps
+    from dse.cli.waiting_view import tell_of_steps
     from dse.report.printing import print_report
-    from dse.report.summary import regrets
+    from dse.report.summary import study_regrets
     from dse.report.tables import NAMES
     from dse.report.writing import make_report, write_report
-    from dse.support.errors import InputError, unknown
+    from dse.support.errors import InputError, unknown_name
 
     for name in table or ():
         if name not in NAMES:
-            raise unknown("table", name, NAMES, "--table")
+            raise unknown_name("table", name, NAMES, "--table")
 
     if run is not None and tables_only:
         raise InputError("--run draws a figure, which --tables-only leaves out; give one of the two")
     if table and not (run or tables_only or latex or json):
-        with steps() as tell:
+        with tell_of_steps() as tell:
             report = make_report(folder, reprice or (), tell)
         print_report(output.make_console(), report, names=table)
         return
-    with steps() as tell:
+    with tell_of_steps() as tell:
         report, path = write_report(
             folder, run=run, pictures=not tables_only, latex=latex, reprice_by=reprice or (), tell=tell
         )
@@ -77,7 +77,7 @@ def command(
                 "headline": report.conclusions.headline,
                 "warnings": list(report.conclusions.warnings),
                 "reduction": [asdict(row) for row in report.rows],
-                "regret": regrets(report.findings),
+                "regret": study_regrets(report.findings),
                 "beaten": list(report.beaten),
             }
         )

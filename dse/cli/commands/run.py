@@ -126,11 +126,11 @@ def default_folder(campaign: Path, name: str) -> Path:
 
 
 def _report(folder: Path, json: bool, failures: dict[str, str], pictures: bool) -> None:
-    from dse.cli.waiting_view import steps
+    from dse.cli.waiting_view import tell_of_steps
     from dse.report.printing import print_report
     from dse.report.writing import write_report
 
-    with steps() as tell:
+    with tell_of_steps() as tell:
         report, path = write_report(folder, pictures=pictures, tell=tell)
     if json:
         output.print_json(

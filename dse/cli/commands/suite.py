@@ -85,7 +85,7 @@ def new(
     along, with other memories); chains of products under chains; networks on machines that are open in part
     under codesign. The same seed gives the same problems.
     """
-    from dse.suite.making import draw
+    from dse.suite.making import draw_problems
     from dse.suite.suites import Suite
     from dse.support.errors import InputError
     from dse.support.telling import now_and_then
@@ -94,7 +94,7 @@ def new(
         raise InputError(f"--out must be the name of a .json file, got {str(out)!r}")
     tell = now_and_then(lambda text: typer.echo(text, err=True))
     kept = kept_proofs(cache, fresh)
-    found = tuple(draw(seed, count, chosen_model(cost_model, None), cache=kept, tell=tell))
+    found = tuple(draw_problems(seed, count, chosen_model(cost_model, None), cache=kept, tell=tell))
     suite = Suite(out.stem, 1, f"drawn by seed {seed}", budget, found)
     suite.write(out)
     if json:
@@ -149,7 +149,7 @@ def standing(
     Records of others are priced again, and refused by their names where they do not hold.
     """
     from dse.suite.standing import BUDGETS, RANKED
-    from dse.suite.standing import standing as lines_of
+    from dse.suite.standing import standing_searchers as lines_of
     from dse.suite.suites import suite as load_suite
 
     suite = load_suite(name)

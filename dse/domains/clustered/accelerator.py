@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from dse.core.calibration import without_calibration
 from dse.core.widths import NO_WIDTHS, Widths
 from dse.support.arrays import IntArray
-from dse.support.errors import InputError, shorten, unknown
-from dse.support.schema import Schema, read
+from dse.support.errors import InputError, shorten, unknown_name
+from dse.support.schema import Schema, read_schema
 from dse.support.toml import is_toml, read_toml
 from dse.support.validation import positive_number, whole_number
 
@@ -121,7 +121,7 @@ class Accelerator(Schema):
         entry = _in_elements(data, where)
         bits = entry.pop("bits", None) if isinstance(entry, dict) else None
         holds = entry.pop("holds", ()) if isinstance(entry, dict) else ()
-        found: Accelerator = read(Accelerator, entry, where, "accelerator")
+        found: Accelerator = read_schema(Accelerator, entry, where, "accelerator")
         found = replace(found, bits=Widths.read(bits, f"{where}: bits")) if bits is not None else found
         return found if holds == () else replace(found, holds=_held(holds, f"{where}: holds"))
 
@@ -297,6 +297,6 @@ def load_accelerator(name: str | PathLike[str]) -> Accelerator:
     if text in PRESETS:
         return PRESETS[text]
     if not is_toml(text):
-        raise unknown("accelerator", text, [*PRESETS, "FILE.toml"])
+        raise unknown_name("accelerator", text, [*PRESETS, "FILE.toml"])
     where = f"accelerator file {text!r}"
     return Accelerator.from_dict(without_calibration(read_toml(text, where), where), where)

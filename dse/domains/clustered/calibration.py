@@ -41,7 +41,7 @@ from dse.domains.clustered.machines_tried import (
     folds_of,
     with_figures,
 )
-from dse.domains.clustered.planning import plan as plan
+from dse.domains.clustered.planning import plan_samples as plan_samples
 from dse.support.arrays import BoolArray, FloatArray, IntArray
 
 
@@ -92,7 +92,7 @@ class Calibration:
         }
 
 
-def calibrate(machine: Accelerator, samples: Sequence[Measured], model: str) -> Calibration:
+def calibrate_machine(machine: Accelerator, samples: Sequence[Measured], model: str) -> Calibration:
     """The machine's figures that make a cost model say what was measured. InputError for too few samples."""
     tried = MachinesTried(machine, samples, model)
     logs, measured = tried.logs, tried.measured

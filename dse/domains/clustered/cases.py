@@ -27,8 +27,8 @@ from dse.domains.clustered.mapping import Level, Mapping, MappingBatch
 from dse.support import strict_json
 from dse.support.arrays import BoolArray, IntArray
 from dse.support.case_lines import KEYS, name_of, numbered_lines, parts_of
-from dse.support.errors import InputError, shorten, unknown
-from dse.support.validation import INT64_MAX, keys, table, whole_number
+from dse.support.errors import InputError, shorten, unknown_name
+from dse.support.validation import INT64_MAX, check_keys, check_table, whole_number
 
 INT64_MIN = -INT64_MAX - 1
 HARDWARE = ("num_pes", "noc_bandwidth", "offchip_bandwidth", "noc_latency", "simd_lanes")
@@ -190,7 +190,7 @@ def _complaint(make: Callable[[], object]) -> str:
 
 def case_row(text: str, where: str) -> CaseRow:
     """One line as its columns."""
-    case = strict_json.parse(text, where)
+    case = strict_json.parse_json(text, where)
     try:
         return _quick_row(case)
     except (KeyError, TypeError, ValueError):
@@ -211,12 +211,12 @@ def _checked_row(case: object, where: str) -> CaseRow:
 
 def _layer_row(data: object, where: str) -> tuple[list[int], tuple[int, ...], Any]:
     """The columns of a layer; what is padding of its Y and X, on each side, and the dilations; its bits."""
-    entry = table(data, where)
+    entry = check_table(data, where)
     kind = entry.get("type", TYPES[0])
     if kind not in TYPES:
-        raise unknown("type", kind, TYPES, where)
+        raise unknown_name("type", kind, TYPES, where)
     channels = DIMS if kind == "CONV" else DIMS[1:]
-    keys(entry, where, required=("type", *channels), optional=("K", *STEPS, "name", "repeats", "bits"))
+    check_keys(entry, where, required=("type", *channels), optional=("K", *STEPS, "name", "repeats", "bits"))
     sizes = {dim: _integer(entry.get(dim, 1), f"{where}.{dim}") for dim in DIMS}
     padding = _pair(entry.get("padding", 0), f"{where}.padding")
     for dim, pad in zip(("Y", "X"), padding, strict=True):
@@ -229,8 +229,10 @@ def _layer_row(data: object, where: str) -> tuple[list[int], tuple[int, ...], An
 
 def _hardware_row(data: object, where: str) -> tuple[list[int], list[int], float]:
     """The columns of HARDWARE, those of CAPACITIES (0: it is not said, -1: it is below 1), and the clock."""
-    entry = table(data, where)
-    keys(entry, where, required=HARDWARE[:3], optional=(*HARDWARE[3:], *CAPACITIES, "clock_ghz", "word_bits"))
+    entry = check_table(data, where)
+    check_keys(
+        entry, where, required=HARDWARE[:3], optional=(*HARDWARE[3:], *CAPACITIES, "clock_ghz", "word_bits")
+    )
     capacities = [0, 0]
     for place, name in enumerate(CAPACITIES):
         if name in entry:

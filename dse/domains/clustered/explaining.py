@@ -71,7 +71,7 @@ def explain_space(problem: PricedProblem) -> Explanation:
     )
 
 
-def without(fixed: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+def without_genes(fixed: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
     """The fixed genes but some."""
     return {name: value for name, value in fixed.items() if name not in set(names)}
 
@@ -158,7 +158,7 @@ def _freed(problem: PricedProblem) -> Iterator[Change]:
 
 def _nearest(problem: PricedProblem, names: Sequence[str]) -> Change | None:
     """The mapping that is feasible with other values of these genes, whose values are the nearest."""
-    free = replace(problem, fixed=without(problem.fixed, names))
+    free = replace(problem, fixed=without_genes(problem.fixed, names))
     genes = _smallest(free, orders=False, vary=names)
     feasible = genes[free.price(genes).reason == 0]
     if not len(feasible):

@@ -8,7 +8,7 @@ import numpy as np
 from dse.core.layer import DIMS
 from dse.core.reasons import Reason
 from dse.domains.clustered.mapping import CLUSTER, INNER_PARALLEL, INNER_TILE, OUTER_PARALLEL, OUTER_TILE
-from dse.support.arrays import FLOAT, INT, integers, record
+from dse.support.arrays import FLOAT, INT, integer_fields, record_type
 from dse.support.compiling import inlined, kernel, subroutine
 from dse.support.numerics.losses import loss_value
 
@@ -22,8 +22,8 @@ OVER_CAP = int(Reason.OVER_CAP)
 K_DIM, C_DIM = DIMS.index("K"), DIMS.index("C")
 DIM_COUNT = len(DIMS)
 # What the rules know of a layer on a machine; the dims' sizes in the order of DIMS.
-LIMITS = record(
-    *integers("pes lanes l1_size l2_size macs compute_floor depthwise"),
+LIMITS = record_type(
+    *integer_fields("pes lanes l1_size l2_size macs compute_floor depthwise"),
     ("sizes", INT, (DIM_COUNT,)),
     ("hertz", FLOAT),
 )
@@ -101,7 +101,7 @@ def serial_floor(row, limits):
         spread = outer * (limits.pes // cluster if dim == outer_parallel else 1)
         lanes = cluster if dim == inner_parallel else 0
         # Whole rounds over the clusters, and a last one, of whose tiles the first is the largest.
-        steps *= (size // spread) * busiest(outer, inner, lanes) + busiest(
+        steps *= (size // spread) * busiest_steps(outer, inner, lanes) + busiest_steps(
             min(outer, size % spread), inner, lanes
         )
     # A PE's lanes share its steps, at best evenly.
@@ -109,7 +109,7 @@ def serial_floor(row, limits):
 
 
 @subroutine
-def busiest(extent, tile, pes):
+def busiest_steps(extent, tile, pes):
     """h(T): steps of the busiest of `pes` PEs over `extent` in tiles; no PEs: the dim is not spread."""
     if pes == 0:
         return extent

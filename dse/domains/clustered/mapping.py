@@ -15,8 +15,8 @@ from dse.core.layer import DIMS, PRODUCT_DIMS, Layer
 from dse.domains.clustered.accelerator import MACHINE_FIGURES, Accelerator, figure_column
 from dse.support import strict_json
 from dse.support.arrays import IntArray
-from dse.support.errors import InputError, shorten, unknown
-from dse.support.validation import keys, table, whole_number
+from dse.support.errors import InputError, shorten, unknown_name
+from dse.support.validation import check_keys, check_table, whole_number
 
 INT64 = np.iinfo(np.int64)
 
@@ -75,17 +75,17 @@ class Level:
     @classmethod
     def from_dict(cls, data: object, where: str) -> Level:
         """The level that parsed JSON describes. Any 64-bit tile is taken: pricing says what is valid."""
-        entry = table(data, where)
-        keys(entry, where, required=("parallel", "order", "tile"))
+        entry = check_table(data, where)
+        check_keys(entry, where, required=("parallel", "order", "tile"))
         if entry["parallel"] not in DIMS:
-            raise unknown("dim", entry["parallel"], DIMS, f"{where}.parallel")
+            raise unknown_name("dim", entry["parallel"], DIMS, f"{where}.parallel")
         order = entry["order"]
         if not isinstance(order, list | tuple) or not all(isinstance(dim, str) for dim in order):
             raise InputError(f"{where}.order must be a list of dims, got {shorten(order)}")
         if sorted(order) != sorted(DIMS):
             raise InputError(f"{where}.order must hold each of {' '.join(DIMS)} once, got {shorten(order)}")
-        tiles = table(entry["tile"], f"{where}.tile")
-        keys(tiles, f"{where}.tile", required=DIMS)
+        tiles = check_table(entry["tile"], f"{where}.tile")
+        check_keys(tiles, f"{where}.tile", required=DIMS)
         sizes = (whole_number(tiles[dim], f"{where}.tile.{dim}", least=INT64.min) for dim in DIMS)
         return cls(entry["parallel"], tuple(order), tuple(sizes))
 
@@ -115,8 +115,8 @@ class Mapping:
     @classmethod
     def from_dict(cls, data: object, where: str = "mapping") -> Mapping:
         """The mapping that parsed JSON describes; `where` names the place in messages."""
-        entry = table(data, where)
-        keys(entry, where, required=("outer", "cluster_size", "inner"))
+        entry = check_table(data, where)
+        check_keys(entry, where, required=("outer", "cluster_size", "inner"))
         return cls(
             Level.from_dict(entry["outer"], f"{where}.outer"),
             whole_number(entry["cluster_size"], f"{where}.cluster_size", least=INT64.min),
@@ -153,7 +153,7 @@ class Mapping:
     @classmethod
     def from_json(cls, text: str, where: str = "mapping") -> Mapping:
         """The mapping in a JSON text."""
-        return cls.from_dict(strict_json.parse(text, where), where)
+        return cls.from_dict(strict_json.parse_json(text, where), where)
 
     def to_json(self, indent: int | None = None) -> str:
         """The mapping as a JSON text."""

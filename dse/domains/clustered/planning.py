@@ -21,7 +21,7 @@ UNKNOWN = 1e-2
 """How much is known of each weight before any sample, beside one that varies it by its spread."""
 
 
-def plan(problems: Sequence[Problem], count: int, rng: np.random.Generator) -> list[MappingBatch]:
+def plan_samples(problems: Sequence[Problem], count: int, rng: np.random.Generator) -> list[MappingBatch]:
     """`count` mappings in all, of each problem those that are chosen; of problems on one machine."""
     drawn, rows = [], []
     for problem in problems:

@@ -20,7 +20,7 @@ from dse.domains.clustered.pricing import PricedProblem
 from dse.domains.clustered.space.parts import PES
 from dse.domains.clustered.templates import TEMPLATES
 from dse.support.arrays import IntArray
-from dse.support.errors import InputError, shorten, unknown
+from dse.support.errors import InputError, shorten, unknown_name
 
 
 class Problem(PricedProblem):
@@ -55,7 +55,7 @@ class Problem(PricedProblem):
     def template(self, name: str) -> Mapping:
         """A known dataflow (see `dse.domains.clustered.templates`), fitted to the layer as it is priced."""
         if name not in TEMPLATES:
-            raise unknown("template", name, TEMPLATES)
+            raise unknown_name("template", name, TEMPLATES)
         return TEMPLATES[name](self.priced_layer, self.space.nearest, output_halo=self.model.output_halo)
 
     def explanation(self, mapping: Mapping | None) -> Explanation:

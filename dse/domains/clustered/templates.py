@@ -34,7 +34,7 @@ from typing import Protocol
 
 import numpy as np
 
-from dse.core.chains import divisors
+from dse.core.chains import find_divisors
 from dse.core.layer import COUPLED, DIMS, TENSORS, Layer
 from dse.domains.clustered.accelerator import Accelerator
 from dse.domains.clustered.mapping import Level, Mapping
@@ -134,7 +134,7 @@ def fit(dataflow: Dataflow, layer: Layer, accelerator: Accelerator, output_halo:
 def _fit_outer(dataflow: Dataflow, layer: Layer, accelerator: Accelerator) -> dict[str, int] | None:
     """Step 1: the outer tiles and the cluster size; None if nothing fits L2."""
     parallel, inner_parallel = dataflow.parallel(layer)
-    tiles, bits = {dim: divisors(layer.loops[dim]) for dim in MAPPED_DIMS}, _tensor_bits(accelerator)
+    tiles, bits = {dim: find_divisors(layer.loops[dim]) for dim in MAPPED_DIMS}, _tensor_bits(accelerator)
 
     def cut(options: Options) -> _Cut:
         return _Cut(layer, layer.loops, options, parallel, accelerator.num_pes // options["cluster"], bits)
@@ -157,7 +157,7 @@ def _fit_inner(
     def cut(options: Options) -> _Cut:
         return _Cut(layer, outer, options, parallel, np.array(outer["cluster"]), bits)
 
-    options = _grid({dim: divisors(1 if dim in dataflow.single else outer[dim]) for dim in MAPPED_DIMS})
+    options = _grid({dim: find_divisors(1 if dim in dataflow.single else outer[dim]) for dim in MAPPED_DIMS})
     options = _where(options, cut(options).l1_need(output_halo) <= accelerator.l1_size)
     times = cut(options).times(np.array(1 / accelerator.simd_lanes), accelerator.noc_bandwidth)
     options = _where(options, _least(times))

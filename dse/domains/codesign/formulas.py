@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import Any
 
 from dse.domains.levels.machine import sram_pj
-from dse.support.errors import InputError, shorten, unknown
+from dse.support.errors import InputError, shorten, unknown_name
 
 Interval = tuple[float, float]
 Ends = Callable[[Mapping[str, Interval]], Interval]
@@ -107,7 +107,7 @@ class Formula:
                 below: list[Any] = [node.left, node.right]
             case ast.Call(func=ast.Name(id=name), keywords=[]):
                 if name not in FUNCTIONS:
-                    raise unknown("function", name, FUNCTIONS, self.where)
+                    raise unknown_name("function", name, FUNCTIONS, self.where)
                 wanted, below = FUNCTIONS[name][0], node.args
                 if len(below) != wanted:
                     raise InputError(f"{self.where}: {name} takes {wanted} numbers, got {len(below)}")

@@ -25,7 +25,7 @@ from dse.core.space import Block, Gene, GeneVectors
 from dse.domains.codesign.space import HardwareSpace, Point, Priced
 from dse.support.arrays import FloatArray, IntArray
 from dse.support.errors import InputError
-from dse.support.validation import keys, table
+from dse.support.validation import check_keys, check_table
 
 
 @dataclass(frozen=True)
@@ -76,8 +76,8 @@ class NetworkDesigns:
 
 def point_of(hardware: HardwareSpace, machine: object, where: str) -> tuple[int, ...]:
     """Where a machine is in a space, by the values of its parameters."""
-    given = table(machine, where)
-    keys(given, where, required=hardware.parameters)
+    given = check_table(machine, where)
+    check_keys(given, where, required=hardware.parameters)
     for name, values in hardware.parameters.items():
         if given.get(name) not in values:
             raise InputError(f"{where}: {name} must be one of the space's values, got {given.get(name)!r}")
@@ -99,8 +99,8 @@ def vector_of(space: Any, design: NetworkDesign) -> IntArray:
 
 def read_design(space: Any, data: object, where: str) -> NetworkDesign:
     """The design in parsed JSON; InputError where it is none of the space."""
-    entry = table(data, where)
-    keys(entry, where, required=("machine", "mappings"))
+    entry = check_table(data, where)
+    check_keys(entry, where, required=("machine", "mappings"))
     point = point_of(space.hardware, entry["machine"], f"{where}: machine")
     at = space.ready(point)
     mappings: Sequence[Any] = entry["mappings"]

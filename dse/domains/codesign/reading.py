@@ -29,9 +29,9 @@ from dse.core.hardware import read_choices
 from dse.core.hardware_figures import HardwareFigure
 from dse.domains.codesign.formulas import FUNCTIONS, Formula
 from dse.domains.codesign.space import LIMITED, OLD_NAMES, HardwareSpace
-from dse.support.errors import InputError, shorten, unknown
+from dse.support.errors import InputError, shorten, unknown_name
 from dse.support.toml import read_toml
-from dse.support.validation import keys, positive_number, table, whole_number
+from dse.support.validation import check_keys, check_table, positive_number, whole_number
 
 BY_SIZE = "by size"
 WORD_BITS = 16
@@ -65,9 +65,9 @@ def space_from_dict(
     limits: Mapping[str, float] | None = None,
 ) -> HardwareSpace:
     """The space that parsed TOML describes; `where` names the place in messages."""
-    data = table(data, where)
+    data = check_table(data, where)
     _refuse_old(data, where)
-    keys(data, where, required=("base",), optional=KEYS)
+    check_keys(data, where, required=("base",), optional=KEYS)
     for key in ("base", "name", "cost_model"):
         if not isinstance(data.get(key, ""), str):
             raise InputError(f"{where}: {key} must be text, got {shorten(data[key])}")
@@ -81,7 +81,7 @@ def space_from_dict(
     figures = domain.figures(base, made)
     parameters = {
         name: read_choices(values, f"{where}: parameters.{name}", _number)
-        for name, values in table(data.get("parameters", {}), f"{where}: parameters").items()
+        for name, values in check_table(data.get("parameters", {}), f"{where}: parameters").items()
     }
     for name in parameters:
         if not name.isidentifier() or name in FUNCTIONS or name in figures:
@@ -117,7 +117,7 @@ def space_from_dict(
 def space_from_plain(data: object) -> HardwareSpace:
     """The space in the plain data of `HardwareSpace.to_dict` or `written`."""
     where = "hardware space"
-    data = table(data, where)
+    data = check_table(data, where)
     made = cost_model(data["cost_model"])
     domain = domain_of(made).hardware_figures
     if domain is None:
@@ -150,9 +150,9 @@ def _flat(data: object, figures: Mapping[str, HardwareFigure], where: str) -> di
             elif isinstance(value, Mapping) and any(known.startswith(f"{name}.") for known in figures):
                 walk(value, f"{name}.")
             else:
-                raise unknown("figure", name, figures, where)
+                raise unknown_name("figure", name, figures, where)
 
-    walk(table(data, where), "")
+    walk(check_table(data, where), "")
     return found
 
 
@@ -185,9 +185,9 @@ def _measures(
 
 
 def _limits(data: object, where: str) -> Mapping[str, Any]:
-    given = table(data, where)
+    given = check_table(data, where)
     _refuse_old(given, where)
-    keys(given, where, required=(), optional=LIMITED)
+    check_keys(given, where, required=(), optional=LIMITED)
     return given
 
 

@@ -21,8 +21,8 @@ from dse.domains.levels.machine import (
 )
 from dse.domains.levels.uneven import with_nests
 from dse.domains.levels.workload import CONV_DIMS, GROUPS, MATRIX_DIMS
-from dse.support.errors import InputError, one_line, shorten, unknown, within
-from dse.support.schema import Limits, Schema, read
+from dse.support.errors import InputError, errors_within, one_line, shorten, unknown_name
+from dse.support.schema import Limits, Schema, read_schema
 from dse.support.toml import read_toml
 
 DIMS = tuple(dict.fromkeys((*CONV_DIMS, *MATRIX_DIMS, GROUPS)))
@@ -92,8 +92,8 @@ def read_machine(path: str) -> Machine:
 
 def machine_from_dict(data: object, where: str) -> Machine:
     """The machine that parsed TOML describes; `where` names the place in messages."""
-    file = read(_MachineFile, data, where)
-    with within(where):
+    file = read_schema(_MachineFile, data, where)
+    with errors_within(where):
         energies = Energies(file.technology, file.mac_pj, file.word_bits, (file.process_nm, file.volts))
     _see_energies(file, where)
     levels = tuple(
@@ -137,7 +137,7 @@ def _level(table: _LevelTable, word_bits: int, where: str, energies: Energies, *
         for key, dims in (("spread", table.spread), ("loops", table.loops))
     )
     bandwidth, energy = _bandwidth(table, bits, where), _energy(table, capacity, bits, where, energies)
-    with within(where):
+    with errors_within(where):
         return Level(
             name=table.name,
             capacity=capacity,
@@ -239,10 +239,10 @@ def _energy(table: _LevelTable, capacity: int | None, bits: int, where: str, ene
             f"{where}: access_pj and {next(iter(given))} are both there; give one for all or one each"
         )
     if table.access_pj in BY_TABLE:
-        with within(where):
+        with errors_within(where):
             return Energy(**energies.access(table.access_pj, table.name, capacity, table.block, bits))
     if table.access_pj == ERT:
-        with within(where):
+        with errors_within(where):
             return Energy(**energies.of_component(table.name))
     if table.access_pj != BY_SIZE:
         if isinstance(table.access_pj, str):
@@ -261,7 +261,7 @@ def _energy(table: _LevelTable, capacity: int | None, bits: int, where: str, ene
 def _names(names: list[str], known: tuple[str, ...], kind: str, where: str) -> tuple[str, ...]:
     for name in names:
         if name not in known:
-            raise unknown(kind, name, known, where)
+            raise unknown_name(kind, name, known, where)
         if names.count(name) > 1:
             raise InputError(f"{where}: {name} is there twice")
     return tuple(names)

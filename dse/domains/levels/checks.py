@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from dse.support.errors import InputError, shorten, unknown
+from dse.support.errors import InputError, shorten, unknown_name
 from dse.support.validation import positive_number
 
 MAX_LETTERS = 100
@@ -43,7 +43,7 @@ def see_buffering(levels: Sequence[Storing], machine: str) -> None:
     for place, level in enumerate(levels):
         where = f"machine {machine}: level {level.name}"
         if level.buffering not in BUFFERINGS:
-            raise unknown("buffering", level.buffering, BUFFERINGS, where)
+            raise unknown_name("buffering", level.buffering, BUFFERINGS, where)
         if level.buffering != OVERLAPPED:
             if place == 0:
                 raise InputError(f"{where} is the outermost, into which no tiles come: leave out buffering")

@@ -12,7 +12,7 @@ from typing import Any
 from dse.core.technology import ACCESSES, SRAM, Technology, load_technology
 from dse.domains.levels.machine import Energy
 from dse.support import strict_yaml
-from dse.support.errors import InputError, unknown
+from dse.support.errors import InputError, unknown_name
 from dse.support.files import read_text
 
 ENDINGS = (".yaml", ".yml")
@@ -87,14 +87,14 @@ class NodeEnergies:
         if isinstance(table, Mapping):
             for key in table:
                 if key not in ("version", "tables"):
-                    raise unknown("key", key, ("version", "tables"), "ERT")
+                    raise unknown_name("key", key, ("version", "tables"), "ERT")
         return cls(known, True)
 
     def see_nodes(self, nodes: Sequence[str]) -> None:
         """InputError of a component that takes energy and is no node."""
         for name, actions in self.known.items():
             if name not in nodes and any(actions.values()):
-                raise unknown("node", name, nodes, "ERT: its components are nodes of the architecture")
+                raise unknown_name("node", name, nodes, "ERT: its components are nodes of the architecture")
 
     def level(self, name: str) -> Energy | None:
         """What a level's accesses take; None where no table says it, and it goes by the size."""
@@ -119,7 +119,7 @@ class NodeEnergies:
 def read_ert(path: str) -> Table:
     """The table in a YAML file, below its key `ERT`. InputError in one line where it is not right."""
     where = f"technology file {path!r}"
-    data = strict_yaml.parse(read_text(path, where), where)
+    data = strict_yaml.parse_yaml(read_text(path, where), where)
     if not isinstance(data, dict) or "ERT" not in data:
         raise InputError(f"{where} has no 'ERT', the table that Accelergy writes")
     found = energies_of(data["ERT"], where)
@@ -135,7 +135,7 @@ def read_ert(path: str) -> Table:
 def level_energies(table: Table, level: str) -> dict[str, float]:
     """The energies of a level, by the component of its name."""
     if level not in table:
-        raise unknown("component", level, table, "ERT: levels go by their components' names")
+        raise unknown_name("component", level, table, "ERT: levels go by their components' names")
     actions = table[level]
     found = {ours: actions[theirs] for theirs, ours in ACTIONS.items() if theirs in actions}
     if "read_pj" not in found or "write_pj" not in found:
@@ -149,7 +149,7 @@ def _see_known(component: str, actions: Mapping[str, float]) -> None:
     for name, pj in actions.items():
         if pj and name not in (*ACTIONS, COMPUTE, "leak"):
             known = (*ACTIONS, COMPUTE, "leak", *ALIASES)
-            raise unknown("action", name, known, f"ERT: component {component}")
+            raise unknown_name("action", name, known, f"ERT: component {component}")
 
 
 def mac_energy(table: Table) -> tuple[str, float]:

@@ -46,7 +46,9 @@ def refuse_objectives(objective: str, model: str) -> None:
             )
 
 
-def misfits(reasons: CodeArray, words: IntArray, wide: IntArray, limits: Limits, use: LevelsUse) -> CodeArray:
+def find_misfits(
+    reasons: CodeArray, words: IntArray, wide: IntArray, limits: Limits, use: LevelsUse
+) -> CodeArray:
     """The reasons (n,), and where there is none yet, why what levels hold and spread over does not fit."""
     found = reasons.copy()
     found[(found == 0) & (words > limits.words).any(axis=1)] = Reason.LEVEL_TOO_SMALL

@@ -9,7 +9,7 @@ from typing import Any
 
 from dse.core.widths import NO_WIDTHS, Widths
 from dse.domains.levels.checks import DOUBLE, OVERLAPPED, SINGLE, not_negative, see_levels, see_name
-from dse.support.errors import InputError, unknown
+from dse.support.errors import InputError, unknown_name
 from dse.support.validation import positive_number, whole_number
 
 MAX_INSTANCES = 2**31 - 1
@@ -197,7 +197,7 @@ class Machine:
             if names.count(name) > 1:
                 raise InputError(f"machine {self.name}: level {name!r} is there twice")
         if self.first_fill not in (*FIRST_FILLS, RETURNED):
-            raise unknown("first_fill", self.first_fill, FIRST_FILLS, f"machine {self.name}")
+            raise unknown_name("first_fill", self.first_fill, FIRST_FILLS, f"machine {self.name}")
         see_levels(self.levels, self.instances, self.name)
         not_negative(self.mac_pj, f"machine {self.name}: mac_pj")
         positive_number(self.clock_ghz, f"machine {self.name}: clock_ghz")

@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from dse.domains.levels.workload import integer
-from dse.support.errors import InputError, shorten, unknown
-from dse.support.validation import keys, table
+from dse.domains.levels.workload import checked_integer
+from dse.support.errors import InputError, shorten, unknown_name
+from dse.support.validation import check_keys, check_table
 
 Loop = tuple[str, int]
 """A dim and how often the loop runs, the outermost loop first in a list of them."""
@@ -151,14 +151,14 @@ def read_mapping(data: object, dims: Iterable[str], tensors: Iterable[str], wher
 
 
 def _read_level(data: object, dims: frozenset[str], tensors: frozenset[str], where: str) -> LevelMapping:
-    entry = table(data, where)
-    keys(entry, where, required=("keep", "temporal", "spatial"))
+    entry = check_table(data, where)
+    check_keys(entry, where, required=("keep", "temporal", "spatial"))
     for key in entry:
         if not isinstance(entry[key], list):
             raise InputError(f"{where}.{key} must be a list, got {shorten(entry[key])}")
     for name in entry["keep"]:
         if not isinstance(name, str) or name not in tensors:
-            raise unknown("tensor", name, sorted(tensors), f"{where}.keep")
+            raise unknown_name("tensor", name, sorted(tensors), f"{where}.keep")
     temporal = [_read_loop(loop, 2, dims, f"{where}.temporal") for loop in entry["temporal"]]
     spatial = [_read_loop(loop, 3, dims, f"{where}.spatial") for loop in entry["spatial"]]
     loops = (tuple((dim, n) for dim, n, _ in kind) for kind in (temporal, spatial))
@@ -173,7 +173,7 @@ def _read_loop(data: object, parts: int, dims: frozenset[str], where: str) -> tu
         raise InputError(f"{where}: a loop must be as in {example}, got {shorten(data)}")
     dim = data[0]
     if not isinstance(dim, str) or dim not in dims:
-        raise unknown("dim", dim, sorted(dims), where)
+        raise unknown_name("dim", dim, sorted(dims), where)
     if parts == 3 and data[2] not in SPREAD_AXES:
-        raise unknown("axis", data[2], SPREAD_AXES, where)
-    return dim, integer(data[1], where), [integer(tile, where) for tile in data[parts:]]
+        raise unknown_name("axis", data[2], SPREAD_AXES, where)
+    return dim, checked_integer(data[1], where), [checked_integer(tile, where) for tile in data[parts:]]

@@ -31,7 +31,7 @@ from dse.domains.levels.judging import (
     PriceEach,
     criteria_of,
     figures_of,
-    misfits,
+    find_misfits,
     needs_of,
     refuse_objectives,
 )
@@ -44,12 +44,12 @@ from dse.domains.levels.space.open_space import OpenSpace
 from dse.domains.levels.space.opened import NOTHING, SIZE, read_opened
 from dse.domains.levels.space.space import HierarchySpace
 from dse.domains.levels.spreads import note_foreign_spreads
-from dse.domains.levels.templates import TEMPLATES, template
-from dse.domains.levels.uneven import straightened, with_nests
+from dse.domains.levels.templates import TEMPLATES, make_template
+from dse.domains.levels.uneven import straightened_nest, with_nests
 from dse.domains.levels.workload import DIM_NAMES
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError, shorten
-from dse.support.validation import keys
+from dse.support.validation import check_keys
 
 AT_ONCE = 1024
 """Points that are priced at a time: so many rows, a kilobyte each for nine levels, stay in a core's cache."""
@@ -217,16 +217,16 @@ class MachineProblem(SharedMembers):
     def read_mapping(self, data: object, where: str = "mapping") -> HierarchyMapping:
         layout = self.space.layout
         if isinstance(data, dict):
-            keys(data, where, required=("levels",))
+            check_keys(data, where, required=("levels",))
             data = data["levels"]
         return read_mapping(data, layout.dims, layout.tensors, where)
 
     def template(self, name: str) -> HierarchyMapping:
         if self.accelerator.even:
             even = self.with_changes(fixed={**self.fixed, "nests": EVEN}).template(name)
-            return straightened(self.accelerator, even)
+            return straightened_nest(self.accelerator, even)
         orders = [level.orders for level in self.space.levels]
-        return template(name, self.space.workload, self.accelerator, self.use.rooms, orders)
+        return make_template(name, self.space.workload, self.accelerator, self.use.rooms, orders)
 
     def nest(self, mapping: HierarchyMapping) -> str:
         return machine_nest(self.layer, self.space.workload, self.accelerator, mapping)
@@ -326,7 +326,7 @@ class MachineProblem(SharedMembers):
         """
         costs = self._price_open(rows, choices) if self.parts.choices else self._price_machine(rows)
         words, wide = self.space.measure(rows)
-        reasons = misfits(costs.reason, words, wide, self.space.limits(choices), self.use)
+        reasons = find_misfits(costs.reason, words, wide, self.space.limits(choices), self.use)
         held, capacities = words.T[self._limited].T, self._capacities(choices)
         losses = self._losses(costs)
         reasons[(reasons == 0) & np.isinf(losses)] = Reason.OVER_CAP

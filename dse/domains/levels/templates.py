@@ -15,12 +15,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from dse.core.chains import primes
+from dse.core.chains import distinct_primes
 from dse.domains.levels.machine import Machine
 from dse.domains.levels.mapping import HierarchyMapping, LevelMapping, Loop
 from dse.domains.levels.space.orders import Order
 from dse.domains.levels.workload import GROUPS, Workload
-from dse.support.errors import unknown
+from dse.support.errors import unknown_name
 
 STATIONARY = {"weight-stationary": "W", "input-stationary": "I", "output-stationary": "O"}
 ROW_STATIONARY = "row-stationary"
@@ -30,7 +30,7 @@ ROWS_SPREAD, ROWS_INSIDE = (*"RPKCQSN", GROUPS), (*"SQCKPRN", GROUPS)
 """In which order dims are spread, and loops grow, where rows are stationary."""
 
 
-def template(
+def make_template(
     name: str,
     workload: Workload,
     machine: Machine,
@@ -42,7 +42,7 @@ def template(
     Of each level `rooms` are what mappings may use of it, and `orders` those in which it may loop.
     """
     if name not in TEMPLATES:
-        raise unknown("template", name, TEMPLATES)
+        raise unknown_name("template", name, TEMPLATES)
     dims = [dim for dim, size in workload.sizes.items() if size > 1]
     spread, inside = [dim for dim in ROWS_SPREAD if dim in dims], [dim for dim in ROWS_INSIDE if dim in dims]
     if name in STATIONARY:
@@ -140,7 +140,7 @@ def _loops(factors: dict[str, int], dims: Sequence[str]) -> tuple[Loop, ...]:
 
 def _primes(number: int) -> Iterator[int]:
     """The prime factors, ascending, each as often as it divides."""
-    for prime in primes(number):
+    for prime in distinct_primes(number):
         while number % prime == 0:
             yield prime
             number //= prime

@@ -14,7 +14,7 @@ from itertools import chain, groupby
 
 from dse.domains.levels.machine import EVEN, TENSORS, UNEVEN, Bandwidth, Level, Machine
 from dse.domains.levels.mapping import HierarchyMapping, LevelMapping, Loop
-from dse.support.errors import InputError, unknown
+from dse.support.errors import InputError, unknown_name
 
 NESTS = (EVEN, UNEVEN)
 
@@ -22,7 +22,7 @@ NESTS = (EVEN, UNEVEN)
 def with_nests(machine: Machine, nests: object) -> Machine:
     """The machine for nests of a kind; InputError where it has none of them."""
     if nests not in NESTS:
-        raise unknown("nests", nests, NESTS)
+        raise unknown_name("nests", nests, NESTS)
     if machine.stated:
         return with_nests(machine.stated, nests).of_widths(machine.widths)
     if nests == EVEN:
@@ -64,13 +64,13 @@ def storage_parts(machine: Machine) -> list[list[int]]:
     return [list(group) for _, group in groupby(places, key=machine.storages.__getitem__)]
 
 
-def stored(machine: Machine, level: Level) -> tuple[str, ...]:
+def stored_by_level(machine: Machine, level: Level) -> tuple[str, ...]:
     """What a divided level, named by its first part, has to keep."""
     assert machine.even is not None
     return next(one.keeps for one in machine.even.levels if one.name == level.name)
 
 
-def straightened(machine: Machine, mapping: HierarchyMapping) -> HierarchyMapping:
+def straightened_nest(machine: Machine, mapping: HierarchyMapping) -> HierarchyMapping:
     """An uneven nest with one tensor in each part, the outermost first, loops in the part that is next above.
 
     An even one, of the machine before it was divided, becomes an uneven one as well. A nest of another number

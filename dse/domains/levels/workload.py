@@ -10,8 +10,8 @@ from typing import Any
 
 from dse.core.layer import MAX_SIZE, Layer
 from dse.core.widths import MAX_BITS
-from dse.support.errors import InputError, shorten, unknown
-from dse.support.validation import keys, table, whole_number
+from dse.support.errors import InputError, shorten, unknown_name
+from dse.support.validation import check_keys, check_table, whole_number
 
 Axis = tuple[tuple[str, int], ...]
 """A tensor's axis: the dims that it sums, each with its coefficient."""
@@ -130,7 +130,7 @@ def _check_names(workload: Workload) -> None:
         for axis in tensor.axes:
             for dim, _ in axis:
                 if dim not in workload.sizes:
-                    raise unknown("dim", dim, workload.names, f"layer: tensors.{tensor.name}")
+                    raise unknown_name("dim", dim, workload.names, f"layer: tensors.{tensor.name}")
     outputs = [tensor.name for tensor in workload.tensors if tensor.output]
     if len(outputs) != 1:
         raise InputError(f"layer: exactly one tensor must be the output, got {len(outputs)}")
@@ -140,7 +140,7 @@ Parts = tuple[tuple[tuple[str, int], ...], tuple[Tensor, ...]]
 """The dims and tensors of a workload, before anybody has looked at their values."""
 
 
-def convolution(
+def make_convolution(
     dims: Mapping[str, int], stride: tuple[int, int] = (1, 1), dilation: tuple[int, int] = (1, 1)
 ) -> Workload:
     """A convolution over `CONV_DIMS` (those left out are 1): tensors W, I and O.
@@ -150,10 +150,10 @@ def convolution(
     return Workload(*_convolution(dims, stride, dilation))
 
 
-def depthwise(
+def make_depthwise(
     dims: Mapping[str, int], stride: tuple[int, int] = (1, 1), dilation: tuple[int, int] = (1, 1)
 ) -> Workload:
-    """A convolution of each channel by itself: as `convolution`, without K."""
+    """A convolution of each channel by itself: as `make_convolution`, without K."""
     sizes = tuple((dim, dims.get(dim, 1)) for dim in CONV_DIMS if dim != "K")
     return Workload(sizes, _windowed("RSC", "NCPQ", stride, dilation))
 
@@ -166,7 +166,7 @@ def workload_of(layer: Layer, bits: Mapping[str, int] | None = None) -> Workload
     rows, columns = layer.output
     channels = {"C": layer.C // layer.groups, "K": layer.K // layer.groups}
     dims = {"R": layer.R, "S": layer.S, "P": rows, "Q": columns, **channels, "N": layer.batch}
-    make = depthwise if layer.type == "DSCONV" else convolution
+    make = make_depthwise if layer.type == "DSCONV" else make_convolution
     found = make(dims, layer.stride, layer.dilation)
     if layer.groups > 1:
         apart = [replace(one, axes=(*_plain(GROUPS), *one.axes)) for one in found.tensors]
@@ -212,9 +212,9 @@ def read_parts(data: object, where: str) -> Parts:
 
     Raises InputError, beginning with `where`, where a type, a key or a name is wrong; values may be any.
     """
-    entry = table(data, where)
+    entry = check_table(data, where)
     if "type" not in entry:
-        keys(entry, where, required=("dims", "tensors"))
+        check_keys(entry, where, required=("dims", "tensors"))
         dims, tensors = tuple(_sizes(entry["dims"], f"{where}.dims")), tuple(_tensors(entry, where))
         read = {dim for tensor in tensors for axis in tensor.axes for dim, _ in axis}
         if unread := [dim for dim, _ in dims if dim not in read]:
@@ -222,11 +222,11 @@ def read_parts(data: object, where: str) -> Parts:
         return dims, tensors
     kind = entry["type"]
     if kind not in KINDS:
-        raise unknown("type", kind, KINDS, where)
+        raise unknown_name("type", kind, KINDS, where)
     if kind == "gemm":
-        keys(entry, where, required=("type", "dims"))
+        check_keys(entry, where, required=("type", "dims"))
         return _matrix_product(_known_sizes(entry["dims"], MATRIX_DIMS, f"{where}.dims"))
-    keys(entry, where, required=("type", "dims"), optional=("stride", "dilation"))
+    check_keys(entry, where, required=("type", "dims"), optional=("stride", "dilation"))
     stride, dilation = (_pair(entry.get(key, [1, 1]), f"{where}.{key}") for key in ("stride", "dilation"))
     return _convolution(_known_sizes(entry["dims"], CONV_DIMS, f"{where}.dims"), stride, dilation)
 
@@ -235,21 +235,21 @@ def _known_sizes(data: object, dims: tuple[str, ...], where: str) -> dict[str, i
     """All of the dims, of which the samples N may be left out."""
     sizes = dict(_sizes(data, where))
     needed = [dim for dim in dims if dims != CONV_DIMS or dim != "N"]
-    keys(sizes, where, required=needed, optional=dims)
+    check_keys(sizes, where, required=needed, optional=dims)
     return sizes
 
 
 def _sizes(data: object, where: str) -> Iterator[tuple[str, int]]:
-    for dim, size in table(data, where).items():
-        yield dim, integer(size, f"{where}.{dim}")
+    for dim, size in check_table(data, where).items():
+        yield dim, checked_integer(size, f"{where}.{dim}")
 
 
 def _tensors(entry: Mapping[str, Any], where: str) -> Iterator[Tensor]:
-    dims = table(entry["dims"], f"{where}.dims")
-    for name, data in table(entry["tensors"], f"{where}.tensors").items():
+    dims = check_table(entry["dims"], f"{where}.dims")
+    for name, data in check_table(entry["tensors"], f"{where}.tensors").items():
         place = f"{where}.tensors.{name}"
-        tensor = table(data, place)
-        keys(tensor, place, required=("axes",), optional=("output", "bits"))
+        tensor = check_table(data, place)
+        check_keys(tensor, place, required=("axes",), optional=("output", "bits"))
         output = tensor.get("output", False)
         if not isinstance(output, bool):
             raise InputError(f"{place}.output must be true or false")
@@ -257,18 +257,18 @@ def _tensors(entry: Mapping[str, Any], where: str) -> Iterator[Tensor]:
             raise InputError(f'{place}.axes must be a list of tables such as {{"P": 2, "R": 1}}')
         axes = [dict(_sizes(axis, f"{place}.axes")) for axis in tensor["axes"]]
         for axis in axes:
-            keys(axis, f"{place}.axes", required=(), optional=dims)
-        bits = integer(tensor.get("bits", 1), f"{place}.bits")
+            check_keys(axis, f"{place}.axes", required=(), optional=dims)
+        bits = checked_integer(tensor.get("bits", 1), f"{place}.bits")
         yield Tensor(name, tuple(tuple(axis.items()) for axis in axes), output, bits)
 
 
 def _pair(value: object, where: str) -> tuple[int, int]:
     if not isinstance(value, list) or len(value) != 2:
         raise InputError(f"{where} must be a list of two whole numbers")
-    return integer(value[0], where), integer(value[1], where)
+    return checked_integer(value[0], where), checked_integer(value[1], where)
 
 
-def integer(value: object, where: str) -> int:
+def checked_integer(value: object, where: str) -> int:
     """`value` as an int of any size: whether it is in range is for the price to say."""
     if isinstance(value, bool) or not isinstance(value, int):
         raise InputError(f"{where} must be a whole number, got {shorten(value)}")

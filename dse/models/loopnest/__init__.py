@@ -17,7 +17,7 @@ import numpy as np
 from dse.core.cost_model import Detail
 from dse.core.figures import CostBatch, CostColumns
 from dse.core.layer import Layer
-from dse.core.roofline import Roofline, roofline
+from dse.core.roofline import Roofline, make_roofline
 from dse.domains.clustered.accelerator import MACHINE_FIGURES, Accelerator
 from dse.domains.clustered.cost_model import CaseExtras, CostModel, PriceRows, cost_columns, price_by_kernel
 from dse.domains.clustered.mapping import Mapping, MappingBatch
@@ -89,7 +89,7 @@ class LoopNest(CostModel):
             return None
         hardware = hardware.of_widths(layer.bits)
         per = in_units(self.constants, hardware)
-        return roofline(
+        return make_roofline(
             layer,
             peak=hardware.num_pes * hardware.simd_lanes,
             bandwidth=hardware.offchip_bandwidth,

@@ -12,11 +12,11 @@ from dse.core.reasons import Reason
 from dse.domains.clustered.accelerator import Accelerator, figure_column
 from dse.models.loopnest.constants import Constants
 from dse.models.loopnest.units import in_units, l1_a_mac, of_tensors, over_link
-from dse.support.arrays import INT, IntArray, RecordArray, floats, integers, record
+from dse.support.arrays import INT, IntArray, RecordArray, float_fields, integer_fields, record_type
 
 # What an input, the weights of a pair of channels and an output take: elements or bits.
-TENSORS = record(*integers("input weights output"))
-LAYER = record(
+TENSORS = record_type(*integer_fields("input weights output"))
+LAYER = record_type(
     # K, C, Y and X; R and S; input rows and columns from one output to the next, those that neighbours
     # share, and the first and end of those that are real (docs/loopnest.md, section 3).
     ("depthwise", INT),
@@ -27,16 +27,18 @@ LAYER = record(
     ("first_real", INT, (2,)),
     ("end_real", INT, (2,)),
     # R x S, and all MACs.
-    *integers("taps macs"),
+    *integer_fields("taps macs"),
     # In L1s and over the NoC; in L2's tiles and on the DRAM link: 0 of what stays in L2 whole.
     ("of", TENSORS),
     ("link", TENSORS),
 )
 # The NoC and the link in words a cycle.
-MACHINE = record(*integers("pes noc offchip latency lanes"))
-PROBLEM = record(("reason", INT), ("layer", LAYER), ("machine", MACHINE))
+MACHINE = record_type(*integer_fields("pes noc offchip latency lanes"))
+PROBLEM = record_type(("reason", INT), ("layer", LAYER), ("machine", MACHINE))
 # Energies of an access in pJ; what a MAC takes of its L1; the layer's MACs.
-ENERGIES = record(*floats("mac_pj l1_pj noc_pj l2_pj dram_pj l1_a_mac macs ghz leakage_mw area_mm2"))
+ENERGIES = record_type(
+    *float_fields("mac_pj l1_pj noc_pj l2_pj dram_pj l1_a_mac macs ghz leakage_mw area_mm2")
+)
 
 LARGEST = 2**62
 """No count of a layer that is priced exceeds it."""

@@ -19,10 +19,10 @@ from dse.core.model_settings import ModelSettings
 from dse.domains.clustered.accelerator import Accelerator
 from dse.domains.clustered.formats.dataflow_text import maestro_text
 from dse.domains.clustered.mapping import Mapping
-from dse.models.outside.answers import Answer, Refusal, garbled, read_answer
+from dse.models.outside.answers import Answer, Refusal, garbled_answer, read_answer
 from dse.models.outside.command import Processes, Retries, Seconds, files_digest
 from dse.models.outside.model import OutsideModel
-from dse.models.outside.processes import each, find_program, run_once
+from dse.models.outside.processes import ask_each, find_program, run_once
 from dse.support.errors import InputError, shorten
 
 COLUMNS = {
@@ -87,14 +87,14 @@ class MaestroExecutable(OutsideModel):
         """What the program writes of each mapping."""
 
         def ask(mapping: Mapping) -> Answer:
-            answer: Answer = garbled("")
+            answer: Answer = garbled_answer("")
             for _ in range(self.settings.retries + 1):
                 answer = self._run(layer, accelerator, mapping)
                 if not isinstance(answer, Refusal):
                     break
             return answer
 
-        return each(ask, mappings, self.settings.processes)
+        return ask_each(ask, mappings, self.settings.processes)
 
     def _run(self, layer: Layer, accelerator: Accelerator, mapping: Mapping) -> Answer:
         with tempfile.TemporaryDirectory(prefix="dse-maestro-") as scratch:
@@ -103,7 +103,7 @@ class MaestroExecutable(OutsideModel):
             try:
                 file.write_text(maestro_text(layer, mapping), encoding="utf-8")
             except InputError as error:
-                return garbled(str(error))
+                return garbled_answer(str(error))
             command = [self._program, *options(accelerator), f"--Mapping_file={file}"]
             failed = run_once(command, folder, self.settings.timeout)
             return failed or _figures(folder / f"{STEM}.csv")
@@ -132,18 +132,18 @@ def _figures(path: Path) -> Answer:
         with path.open(encoding="utf-8", newline="") as file:
             lines = [line for line in csv.reader(file, skipinitialspace=True) if line]
     except (OSError, UnicodeDecodeError, csv.Error):
-        return garbled(f"it wrote no {path.name} that can be read")
+        return garbled_answer(f"it wrote no {path.name} that can be read")
     if len(lines) != 2:
-        return garbled(f"expected a head and one line in {path.name}, got {len(lines)} lines")
+        return garbled_answer(f"expected a head and one line in {path.name}, got {len(lines)} lines")
     said = dict(zip((name.strip() for name in lines[0]), lines[1], strict=False))
     missing = [name for name in COLUMNS if name not in said]
     if missing:
-        return garbled(f"{path.name} lacks {', '.join(map(repr, missing))}")
+        return garbled_answer(f"{path.name} lacks {', '.join(map(repr, missing))}")
     figures: dict[str, float] = {}
     for name, figure in COLUMNS.items():
         try:
             text = said[name].strip()
             figures[figure] = int(text) if text.lstrip("-").isdecimal() else float(text)
         except ValueError:
-            return garbled(f"{name!r} must be a number, got {shorten(said[name])}")
+            return garbled_answer(f"{name!r} must be a number, got {shorten(said[name])}")
     return read_answer(figures)

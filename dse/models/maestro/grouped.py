@@ -59,14 +59,14 @@ TOTALS = 7
 
 
 @inlined
-def begin(groups, start, whole_weight):
+def begin_groups(groups, start, whole_weight):
     """One group: everything at its first iteration."""
     groups[OCCURS, 0] = groups[OUTPUTS, 0] = 1
     groups[WORK, 0], groups[MASK, 0], groups[SPATIAL_STATE, 0] = whole_weight, 0, start
 
 
 @inlined
-def advances(table, p, kind, spatial):
+def count_advances(table, p, kind, spatial):
     """How often loop p goes on to whole steps (kind 0) or an edge (1), their size, and the bit of an edge.
 
     Loop -1 stands for the very first step of all, where nothing overlaps.
@@ -106,7 +106,7 @@ def ceil_by(amount, by):
 
 
 @inlined
-def delay(words, hardware):
+def noc_delay(words, hardware):
     """Cycles that the NoC takes to move some words (step 5.1 of `reference`)."""
     _, bandwidth, _, latency, _ = hardware
     return latency - 1 + (words + bandwidth - 1) // bandwidth
@@ -127,7 +127,7 @@ def walk_level(table, loops, fanout, hardware, inner_cycles, groups, totals):
     factors, last = spatial_factors(table, spatial, fanout)
     fetch_full, fetch_new, critical, work, written, start = factors
     spatial_bit = 1 << table[DIM, spatial] if table[REST, spatial] > 0 else 0
-    begin(groups, start, whole_weight)
+    begin_groups(groups, start, whole_weight)
     count, limit = 1, 0
     cycles = macs = read_i = read_w = write_o = 0
     for p in range(-1, 4):
@@ -138,7 +138,7 @@ def walk_level(table, loops, fanout, hardware, inner_cycles, groups, totals):
         fetch_i, fetch_w, reuse_i, reuse_w = one_fetch(table, spatial, outside, p, whole_weight)
         inside_work, inside_outputs = held_inside(table, spatial, p)
         for kind in range(2):
-            times, size, bit = advances(table, p, kind, spatial)
+            times, size, bit = count_advances(table, p, kind, spatial)
             if times == 0:
                 continue
             outputs_p = size * inside_outputs if p < 0 or table[IN_O, p] else inside_outputs
@@ -157,7 +157,7 @@ def walk_level(table, loops, fanout, hardware, inner_cycles, groups, totals):
                     compute = longest_inside(inner_cycles, groups[MASK, g] | bit, spatial_bit, state, last)
                 else:
                     compute = ceil_by(done * critical[state], lanes)
-                into, out = delay(ingress, hardware), delay(egress, hardware)
+                into, out = noc_delay(ingress, hardware), noc_delay(egress, hardware)
                 step = compute + into if p < 0 else max(compute, into, out)
                 if outer:
                     if p < 0:

@@ -7,7 +7,7 @@ import numpy as np
 from dse.core.reasons import Reason
 from dse.models.maestro.grouped import MAX_GROUPS, WORK_ROWS, price_regular
 from dse.models.maestro.levels import TABLE_ROWS
-from dse.models.maestro.walk import LARGEST_COUNT, price_any, wrap32
+from dse.models.maestro.walk import LARGEST_COUNT, price_any, wrap_int32
 from dse.support.compiling import inlined, kernel, subroutine
 
 FEASIBLE = int(Reason.FEASIBLE)
@@ -91,7 +91,7 @@ def may_overflow(layer, latency):
 def write_figures(layer, machine, result, wrap, costs, i):
     """Writes the costs of row i from the counts of its mapping (steps 6.1, 6.2 and 6.3 of `reference`)."""
     if wrap:
-        result[2], result[3] = wrap32(result[2]), wrap32(result[3])
+        result[2], result[3] = wrap_int32(result[2]), wrap_int32(result[3])
     costs.valid[i], costs.reason[i] = True, FEASIBLE
     costs.cycles[i], costs.macs[i], costs.l1_size[i], costs.l2_size[i] = (
         result[0],
@@ -121,7 +121,7 @@ def write_figures(layer, machine, result, wrap, costs, i):
 
 
 @inlined
-def refuse(costs, i, reason):
+def refuse_row(costs, i, reason):
     """Row i is not priced, for a reason."""
     costs.valid[i], costs.reason[i] = False, reason
     costs.cycles[i] = costs.macs[i] = costs.l1_size[i] = costs.l2_size[i] = 0
@@ -155,7 +155,7 @@ def price_rows(layers, hardware, rows, wrap, share, costs):
         if reason == FEASIBLE:
             write_figures(layer, machine, result, wrap, costs, i)
         else:
-            refuse(costs, i, reason)
+            refuse_row(costs, i, reason)
             left += int(reason == LEFT)
     return left
 
@@ -182,4 +182,4 @@ def price_left(layers, hardware, rows, wrap, share, costs):
         if reason == FEASIBLE:
             write_figures(layer, machine, result, wrap, costs, i)
         else:
-            refuse(costs, i, reason)
+            refuse_row(costs, i, reason)

@@ -31,7 +31,7 @@ def others(problem: Problem, designs: MappingBatch) -> dict[str, Other]:
 def _refer(problem: Problem, rows: IntArray) -> None:
     layer, hardware = layer_row(problem.layer.lowered())[0], hardware_row(problem.accelerator)[0]
     for row in rows:
-        reference.price(layer, hardware, row)
+        reference.price_by_walk(layer, hardware, row)
 
 
 def _run(problem: Problem, mappings: list[Mapping]) -> None:

@@ -266,7 +266,7 @@ class _Pricer:
         }
 
 
-def price(layer: Sequence[int], hardware: Sequence[int], row: Sequence[int]) -> dict[str, Any]:
+def price_by_walk(layer: Sequence[int], hardware: Sequence[int], row: Sequence[int]) -> dict[str, Any]:
     """One mapping's figures, or its reason.
 
     `layer` is (0 CONV | 1 DSCONV, K, C, Y, X, R, S, row stride, column stride), `hardware` is (PEs, NoC

@@ -39,7 +39,7 @@ def coupled(masks, tensor, dim):
 
 
 @subroutine
-def fetch(table, params, order, masks, tensor, first, part):
+def count_fetched(table, params, order, masks, tensor, first, part):
     """New elements of an input tensor for one sub-cluster (steps 4.1 and 4.2 of `reference`); -1 where
     MAESTRO exits."""
     changing, parallel = params[CHANGING], params[PARALLEL]
@@ -88,7 +88,7 @@ def fetch(table, params, order, masks, tensor, first, part):
 
 
 @subroutine
-def produce(table, params, masks, psums, first, part, reuse):
+def count_produced(table, params, masks, psums, first, part, reuse):
     """Outputs, or partial sums, of one sub-cluster (step 4.3 of `reference`)."""
     volume = 1
     for dim in range(6):
@@ -140,7 +140,7 @@ def alone_and_partial(params):
 
 
 @subroutine
-def ingress(table, params, order, masks, tensor):
+def count_ingress(table, params, order, masks, tensor):
     """Elements of an input tensor that enter the array (step 4.4 of `reference`); -1 where MAESTRO exits."""
     spread = coupled(masks, tensor, params[PARALLEL])
     whole, partial = beside_the_first(params)
@@ -151,7 +151,7 @@ def ingress(table, params, order, masks, tensor):
         if times == 0:
             continue
         part = kind == 2 or (kind == 0 and spread and alone_and_partial(params))
-        one = fetch(table, params, order, masks, tensor, kind == 0, part)
+        one = count_fetched(table, params, order, masks, tensor, kind == 0, part)
         if one < 0:
             return -1
         volume += times * one
@@ -172,7 +172,7 @@ def produce_all(table, params, masks, psums):
             continue
         first = kind == 0 or (kind == 1 and psums)
         part = kind == 2 or (kind == 0 and spread and alone_and_partial(params))
-        volume += times * produce(table, params, masks, psums, first, part, kind < 2 or not psums)
+        volume += times * count_produced(table, params, masks, psums, first, part, kind < 2 or not psums)
     return volume
 
 
@@ -180,7 +180,7 @@ def produce_all(table, params, masks, psums):
 def critical_psums(table, params, masks):
     """Partial sums of the sub-cluster that works longest."""
     part = coupled(masks, OUTPUT, params[PARALLEL]) and alone_and_partial(params)
-    return produce(table, params, masks, YES, YES, part, YES)
+    return count_produced(table, params, masks, YES, YES, part, YES)
 
 
 @subroutine

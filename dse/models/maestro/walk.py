@@ -38,8 +38,8 @@ from dse.models.maestro.levels import (
 from dse.models.maestro.volumes import (
     COUPLED_CONV,
     COUPLED_DSCONV,
+    count_ingress,
     critical_psums,
-    ingress,
     produce_all,
     tile_elements,
 )
@@ -96,8 +96,8 @@ def run_inner(table, params, order, masks, hardware, figures):
             continue
         accepted = True
         egress = produce_all(table, params, masks, NO)
-        inputs = ingress(table, params, order, masks, INPUT)
-        weights = ingress(table, params, order, masks, WEIGHT)
+        inputs = count_ingress(table, params, order, masks, INPUT)
+        weights = count_ingress(table, params, order, masks, WEIGHT)
         if inputs < 0 or weights < 0:
             return ZERO_FETCH
         # Rounded up.
@@ -196,8 +196,8 @@ def price_any(layer, hardware, row, tables, params, orders, runs, figures):
     run = figures[8:]
     for number in range(cases):
         count = set_case(outer, params[0], orders[0], number)
-        inputs = ingress(outer, params[0], orders[0], masks, INPUT)
-        weights = ingress(outer, params[0], orders[0], masks, WEIGHT)
+        inputs = count_ingress(outer, params[0], orders[0], masks, INPUT)
+        weights = count_ingress(outer, params[0], orders[0], masks, WEIGHT)
         egress = produce_all(outer, params[0], masks, NO)
         psums = critical_psums(outer, params[0], masks)
         # Without work, and once buffers are sized, MAESTRO does not come to fetch, and so does not end there.
@@ -243,7 +243,7 @@ def price_any(layer, hardware, row, tables, params, orders, runs, figures):
 
 
 @inlined
-def wrap32(value):
+def wrap_int32(value):
     """The value as a signed 32-bit integer holds it."""
     return (value + 2**31) % 2**32 - 2**31
 

@@ -72,7 +72,7 @@ def read_batch(said: object, count: int) -> list[Answer] | Refusal:
     return answers
 
 
-def garbled(text: str, fault: str = "") -> Refusal:
+def garbled_answer(text: str, fault: str = "") -> Refusal:
     """A refusal, because what was said is nothing that can be used; a `fault`, if that is so of all of it."""
     return Refusal(Reason.GARBLED, text, fault, f"it returned what cannot be used: {text}" if fault else "")
 
@@ -82,24 +82,28 @@ def _read(reader: Callable[..., Any], *said: object) -> Any:
         return reader(*said)
     except Exception as error:
         # Even to look at somebody's object runs code of theirs.
-        return garbled(f"it cannot be read: {format_exception(error)}", fault=type(error).__name__)
+        return garbled_answer(f"it cannot be read: {format_exception(error)}", fault=type(error).__name__)
 
 
 def _answer(said: object) -> Answer:
     if said is None or isinstance(said, str):
         return _refused(said or "")
     if not isinstance(said, Mapping):
-        return garbled(f"expected a table of figures, got {_what(said)}", fault="no table")
+        return garbled_answer(f"expected a table of figures, got {_what(said)}", fault="no table")
     for name in said:
         if name not in (*LABELS, *NOTES, *FIGURES):
             return _no_figure(name)
     status, reason = said.get("status", "ok"), said.get("reason")
     if status not in STATUSES:
-        return garbled(f"status must be {' or '.join(STATUSES)}, got {shorten(status)}", fault="no status")
+        return garbled_answer(
+            f"status must be {' or '.join(STATUSES)}, got {shorten(status)}", fault="no status"
+        )
     if status != "ok":
         return _refused(str(reason or ""))
     if isinstance(reason, str) and reason:
-        return garbled(f"it has a reason and no status 'invalid': {shorten(reason)}", fault="a reason alone")
+        return garbled_answer(
+            f"it has a reason and no status 'invalid': {shorten(reason)}", fault="a reason alone"
+        )
     figures: dict[str, Any] = {}
     for name, value in said.items():
         if name in LABELS:
@@ -125,7 +129,7 @@ def _batch(said: Any, count: int) -> list[Answer] | Refusal:
     else:
         wanted = f"a list of {count} answers or a table of columns of length {count}"
         got = f"a list of {len(said)}" if isinstance(said, list | tuple) else _what(said)
-        return garbled(f"expected {wanted}, got {got}", fault="no batch")
+        return garbled_answer(f"expected {wanted}, got {got}", fault="no batch")
     known = (*FIGURES, *LABELS, *NOTES, *(("valid",) if isinstance(said, CostBatch) else ()))
     odd = [name for name in columns if name not in known]
     if odd:
@@ -146,11 +150,13 @@ def _column(name: str, column: Any, count: int) -> list[Any] | Refusal:
     """A column's values, if there are as many as mappings."""
     ordered = isinstance(column, list | tuple) or hasattr(column, "__array__")
     if not ordered:
-        return garbled(f"column {name} must be a list or an array, got {_what(column)}", fault="no column")
+        return garbled_answer(
+            f"column {name} must be a list or an array, got {_what(column)}", fault="no column"
+        )
     shape = (len(column),) if isinstance(column, list | tuple) else np.asarray(column).shape
     if shape != (count,):
         got = "x".join(map(str, shape)) or "a single number"
-        return garbled(f"column {name} must have {count} numbers, got {got}", fault="another length")
+        return garbled_answer(f"column {name} must have {count} numbers, got {got}", fault="another length")
     return list(column) if isinstance(column, list | tuple) else list(np.asarray(column))
 
 
@@ -170,11 +176,11 @@ def _lacks(figures: Mapping[str, Any]) -> Refusal | None:
     if not missing:
         return None
     text = f"it lacks {' and '.join(missing)}"
-    return garbled(text, fault=text)
+    return garbled_answer(text, fault=text)
 
 
 def _no_figure(name: object) -> Refusal:
-    return garbled(
+    return garbled_answer(
         f"{shorten(name)} is no figure; expected {', '.join((*FIGURES, *NOTES))}",
         fault=f"has {shorten(name)}",
     )
@@ -187,11 +193,11 @@ def _figure(name: str, value: Any) -> float | Refusal:
         number = math.nan if isinstance(plain, bool | str | bytes | bytearray) else float(plain)
         exact = int(plain) if name in WHOLE and hasattr(plain, "__index__") else number
     except (TypeError, ValueError, OverflowError):
-        return garbled(f"{name} must be a number, got {shorten(value)}")
+        return garbled_answer(f"{name} must be a number, got {shorten(value)}")
     least = number >= 0 if name in AT_LEAST_0 else number > 0
     if not (least and number <= INT64_MAX / 2):
         wanted = "of at least 0" if name in AT_LEAST_0 else "above 0"
-        return garbled(f"{name} must be a finite number {wanted}, got {shorten(value)}")
+        return garbled_answer(f"{name} must be a finite number {wanted}, got {shorten(value)}")
     return math.ceil(exact) if name in WHOLE else number
 
 
@@ -199,13 +205,13 @@ def _counters(value: Any) -> dict[str, float] | Refusal:
     """What the judge has counted itself, by name: any finite numbers."""
     wanted = f"{COUNTERS} must be a table of at most {MOST_COUNTERS} numbers"
     if not isinstance(value, Mapping) or len(value) > MOST_COUNTERS:
-        return garbled(f"{wanted}, got {_what(value)}", fault="no counters")
+        return garbled_answer(f"{wanted}, got {_what(value)}", fault="no counters")
     found = {}
     for name, number in value.items():
         # Functions count with numpy's numbers, too; its truths are no numbers, as Python's are none.
         usable = isinstance(number, int | float | np.integer | np.floating) and not isinstance(number, bool)
         if not usable or not math.isfinite(number):
-            return garbled(f"{wanted}, got {shorten(number)} for {shorten(name)}", fault="no counters")
+            return garbled_answer(f"{wanted}, got {shorten(number)} for {shorten(name)}", fault="no counters")
         found[str(name)] = float(number)
     return found
 

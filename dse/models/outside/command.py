@@ -28,9 +28,9 @@ from dse.core.layer import Layer
 from dse.core.model_settings import ModelSettings
 from dse.domains.clustered.accelerator import Accelerator
 from dse.domains.clustered.mapping import Mapping
-from dse.models.outside.answers import Answer, Refusal, garbled, read_answer
+from dse.models.outside.answers import Answer, Refusal, garbled_answer, read_answer
 from dse.models.outside.model import RULES, OutsideModel
-from dse.models.outside.processes import LineProcess, each, find_program
+from dse.models.outside.processes import LineProcess, ask_each, find_program
 from dse.support import strict_json
 from dse.support.errors import InputError, shorten
 from dse.support.schema import Limits
@@ -97,7 +97,7 @@ class Command(OutsideModel):
             finally:
                 free.put(process)
 
-        return each(ask, list(enumerate(mappings)), self.settings.processes)
+        return ask_each(ask, list(enumerate(mappings)), self.settings.processes)
 
     def _repeated(self, process: LineProcess, line: str, number: int) -> Answer:
         """The answer, or of several that of the least or the median cycles: the lower one of two."""
@@ -111,7 +111,7 @@ class Command(OutsideModel):
         return found[(len(found) - 1) // 2 if self.settings.take == "median" else 0]
 
     def _asked(self, process: LineProcess, line: str, number: int) -> Answer:
-        answer: Answer = garbled("")
+        answer: Answer = garbled_answer("")
         for _ in range(self.settings.retries + 1):
             answer = _answer(process, line, number, self.settings.timeout)
             if not isinstance(answer, Refusal) or not _failed(answer):
@@ -130,13 +130,13 @@ def _answer(process: LineProcess, line: str, number: int, seconds: float) -> Ans
     if isinstance(said, Refusal):
         return said
     try:
-        data = strict_json.parse(said, "its line")
+        data = strict_json.parse_json(said, "its line")
     except InputError as error:
         process.close()
-        return garbled(f"expected a line of JSON, got {shorten(said)} ({error})")
+        return garbled_answer(f"expected a line of JSON, got {shorten(said)} ({error})")
     if isinstance(data, dict) and data.get("id", number) != number:
         process.close()
-        return garbled(f"it answers {shorten(data['id'])} where {number} was asked")
+        return garbled_answer(f"it answers {shorten(data['id'])} where {number} was asked")
     return read_answer(data)
 
 

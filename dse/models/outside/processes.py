@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import IO, TypeVar
 
 from dse.core.reasons import Reason
-from dse.models.outside.answers import Refusal, garbled
+from dse.models.outside.answers import Refusal, garbled_answer
 from dse.support.errors import InputError, one_line, shorten
 
 MAX_BYTES = 1 << 20
@@ -42,7 +42,9 @@ def find_program(name: str, where: str) -> str:
     return os.path.abspath(found)
 
 
-def each(ask: Callable[[Item], Result], items: Sequence[Item], at_once: int) -> Iterator[tuple[int, Result]]:
+def ask_each(
+    ask: Callable[[Item], Result], items: Sequence[Item], at_once: int
+) -> Iterator[tuple[int, Result]]:
     """`ask` of each item, `at_once` at the same time: the results with their places, as they come."""
     if at_once == 1 or len(items) == 1:
         yield from ((place, ask(item)) for place, item in enumerate(items))
@@ -127,11 +129,11 @@ class LineProcess:
                 return self._died()
             self._read += more
             if len(self._read) > MAX_BYTES:
-                return garbled(f"a line of more than {MAX_BYTES:,} bytes")
+                return garbled_answer(f"a line of more than {MAX_BYTES:,} bytes")
         said, _, self._read = self._read.partition(b"\n")
         if self._read:
             # It is ahead of what it was asked: whose answers these are is not known.
-            return garbled("more than one line for one mapping")
+            return garbled_answer("more than one line for one mapping")
         return said.decode("utf-8", errors="replace")
 
     def _running(self) -> subprocess.Popen[bytes]:

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Literal
 
 from dse.core.layer import Layer
 from dse.core.model_settings import ModelSettings
-from dse.core.names import beside, without_folders
+from dse.core.names import name_beside, without_folders
 from dse.core.reasons import Reason
 from dse.domains.clustered.accelerator import Accelerator
 from dse.domains.clustered.mapping import Mapping as DataflowMapping
@@ -46,7 +46,7 @@ class FunctionSettings(ModelSettings):
 
     def beside(self, folder: Path) -> FunctionSettings:
         """The settings as seen from a file in `folder`: its function's file may lie there."""
-        return replace(self, function=beside(self.function, folder))
+        return replace(self, function=name_beside(self.function, folder))
 
 
 class Python(OutsideModel):

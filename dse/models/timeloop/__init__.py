@@ -33,7 +33,7 @@ __all__ = [
     "Workload",
     "fault_text",
     "layout_of",
-    "prepared",
+    "prepared_prices",
 ]
 
 KERNEL, RAGGED_KERNEL = "dse.models.timeloop.kernel", "dse.models.timeloop.ragged_kernel"
@@ -70,7 +70,7 @@ def layout_of(workload: Workload, machine: Machine, *, any_tiles: bool = False) 
     return Layout(workload.names, workload.tensor_names, len(machine.levels), sizes)
 
 
-def prepared(workload: Workload, machine: Machine) -> Callable[..., Priced]:
+def prepared_prices(workload: Workload, machine: Machine) -> Callable[..., Priced]:
     """A function of the rows (n, columns) of mappings, which prices them.
 
     It takes `threads`, on which the figures do not depend, and `counts`, whether to return the counts too.

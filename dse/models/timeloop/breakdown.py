@@ -10,14 +10,14 @@ from dse.domains.levels.mapping import HierarchyMapping
 from dse.domains.levels.workload import Workload
 from dse.models.timeloop import reference
 from dse.models.timeloop.counts import ACCESSES, Counts
-from dse.models.timeloop.latency import latency_of, level_cycles, together
+from dse.models.timeloop.latency import kept_together, latency_of, level_cycles
 
 COMPUTE, MACS = "compute", "MACs"
 
 
 def break_down(workload: Workload, machine: Machine, mapping: HierarchyMapping) -> Detail | None:
     """The breakdown; None where the mapping has no price."""
-    costs = reference.evaluate(workload, machine, mapping)
+    costs = reference.evaluate_mapping(workload, machine, mapping)
     if isinstance(costs, reference.NotPriced):
         return None
     steps = costs.steps
@@ -26,7 +26,7 @@ def break_down(workload: Workload, machine: Machine, mapping: HierarchyMapping) 
     cycles, latency = {COMPUTE: steps}, latency_of(workload, machine, costs.counts, steps)
     for place, (level, instances) in enumerate(zip(machine.levels, machine.instances, strict=True)):
         kept = costs.counts.get(level.name, {})
-        stored = together(machine, costs.counts, place)
+        stored = kept_together(machine, costs.counts, place)
         if stored:
             buffers[level.name] = {name: counts.tile * counts.bits for name, counts in stored.items()}
         took = level_cycles(level, stored, steps, hidden=True)

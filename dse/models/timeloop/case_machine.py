@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from dse.domains.levels.machine import FIRST_FILLS, RETURNED, Bandwidth, Energy, Level, Machine
-from dse.domains.levels.workload import integer
-from dse.support.errors import InputError, shorten, unknown
-from dse.support.validation import keys, table
+from dse.domains.levels.workload import checked_integer
+from dse.support.errors import InputError, shorten, unknown_name
+from dse.support.validation import check_keys, check_table
 
 WORDS = ("capacity",)
 COUNTS = ("block", "cluster")
@@ -20,13 +20,13 @@ FLAGS = ("multicast", "reduction")
 
 def read_hardware(data: object, where: str) -> dict[str, Any]:
     """The entry, once its keys and the types of its values are found to be right; values may be any."""
-    entry = table(data, where)
+    entry = check_table(data, where)
     optional = ("name", "first_fill", "fill_and_drain")
-    keys(entry, where, required=("macs", "mac_pj", "levels"), optional=optional)
-    integer(entry["macs"], f"{where}.macs")
+    check_keys(entry, where, required=("macs", "mac_pj", "levels"), optional=optional)
+    checked_integer(entry["macs"], f"{where}.macs")
     _number(entry["mac_pj"], f"{where}.mac_pj")
     if entry.get("first_fill", FIRST_FILLS[0]) not in (*FIRST_FILLS, RETURNED):
-        raise unknown("first_fill", entry["first_fill"], FIRST_FILLS, where)
+        raise unknown_name("first_fill", entry["first_fill"], FIRST_FILLS, where)
     _flag(entry, "fill_and_drain", where)
     if not isinstance(entry.get("name", ""), str):
         raise InputError(f"{where}.name must be text, got {shorten(entry['name'])}")
@@ -38,16 +38,16 @@ def read_hardware(data: object, where: str) -> dict[str, Any]:
 
 
 def _check_level(data: object, where: str) -> None:
-    level = table(data, where)
+    level = check_table(data, where)
     optional = (*WORDS, *COUNTS, *NUMBERS, *FLAGS, "holds", "part_of", "buffering")
-    keys(level, where, required=("name", "instances"), optional=optional)
+    check_keys(level, where, required=("name", "instances"), optional=optional)
     for key in ("name", "part_of", "buffering"):
         if not isinstance(level.get(key, ""), str):
             raise InputError(f"{where}.{key} must be text, got {shorten(level[key])}")
-    integer(level["instances"], f"{where}.instances")
+    checked_integer(level["instances"], f"{where}.instances")
     for key in (*WORDS, *COUNTS):
         if level.get(key) is not None:
-            integer(level[key], f"{where}.{key}")
+            checked_integer(level[key], f"{where}.{key}")
     for key in NUMBERS:
         if level.get(key) is not None:
             _number(level[key], f"{where}.{key}")

@@ -15,7 +15,7 @@ import numpy as np
 from dse.domains.levels.machine import Machine
 from dse.domains.levels.mapping import HierarchyMapping, read_mapping
 from dse.domains.levels.workload import Workload, read_parts
-from dse.models.timeloop import layout_of, prepared, reference
+from dse.models.timeloop import layout_of, prepared_prices, reference
 from dse.models.timeloop.case_machine import build_machine, read_hardware
 from dse.models.timeloop.counts import Counts
 from dse.models.timeloop.faults import Fault, fault_text
@@ -46,7 +46,7 @@ class CaseReader:
 
     def read(self, text: str, where: str) -> HierarchyCase:
         """The case of one line; raises InputError, beginning with `where`, if it is malformed."""
-        entry = parts_of(strict_json.parse(text, where), where)
+        entry = parts_of(strict_json.parse_json(text, where), where)
         layer = self._layer(entry["layer"], f"{where}: layer")
         machine, machine_fault = self._machine(entry["hardware"], f"{where}: hardware")
         mapping = read_mapping(entry["mapping"], layer.dims, layer.tensors, f"{where}: mapping")
@@ -128,7 +128,7 @@ def _price_group(cases: Sequence[HierarchyCase]) -> Iterator[Result]:
     assert workload is not None
     assert machine is not None
     try:
-        price = prepared(workload, machine)
+        price = prepared_prices(workload, machine)
     except InputError as error:
         yield from (_invalid(str(error)) for _ in cases)
         return
@@ -158,7 +158,7 @@ def _of_any_tiles(workload: Workload, machine: Machine, mapping: HierarchyMappin
     )
     if several:
         return _invalid("a dim moves several axes of one tensor: its tiles have to divide")
-    costs = reference.evaluate(workload, machine, mapping)
+    costs = reference.evaluate_mapping(workload, machine, mapping)
     if isinstance(costs, reference.NotPriced):
         return _invalid(costs.reason)
     return _valid(workload, machine, costs.cycles, costs.energy_pj)
@@ -179,7 +179,7 @@ def _detail(case: HierarchyCase) -> Result:
     """Counts of one instance by level and tensor, and energy in uJ by level; None where invalid."""
     costs = None
     if case.workload and case.machine and not case.reason:
-        costs = reference.evaluate(case.workload, case.machine, case.mapping)
+        costs = reference.evaluate_mapping(case.workload, case.machine, case.mapping)
     if not isinstance(costs, reference.Costs):
         return {"counts": None, "level_energy_uj": None}
     counts = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import IntEnum
 
 from dse.domains.levels.machine import Machine
-from dse.domains.levels.uneven import stored
+from dse.domains.levels.uneven import stored_by_level
 from dse.domains.levels.workload import Workload
 
 
@@ -34,7 +34,7 @@ def fault_text(fault: Fault, where: int, need: int, workload: Workload, machine:
     if fault == Fault.ORDER:
         return f"{name}: the order of its loops must name each dim once"
     if fault == Fault.KEEP:
-        text = f"{name}: must keep {_list(required(workload, machine, where))}"
+        text = f"{name}: must keep {_list(required_tensors(workload, machine, where))}"
         if level.may_keep is None and not machine.homes:
             return text
         may = level.may_keep if not machine.homes else machine.may_keep(where, workload.tensor_names)
@@ -46,13 +46,13 @@ def fault_text(fault: Fault, where: int, need: int, workload: Workload, machine:
     return f"{name}: needs {need} of {level.room} {unit}"
 
 
-def required(workload: Workload, machine: Machine, place: int) -> tuple[str, ...]:
+def required_tensors(workload: Workload, machine: Machine, place: int) -> tuple[str, ...]:
     """The tensors that a level has to keep: the outermost one keeps all that are held nowhere further in.
 
     Of a level in parts they are those of all parts together, and the first one's.
     """
     if machine.even and machine.storages.count(place) > 1:
-        return stored(machine, machine.levels[place])
+        return stored_by_level(machine, machine.levels[place])
     return machine.must_keep(place, workload.tensor_names)
 
 

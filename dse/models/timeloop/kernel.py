@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dse.models.timeloop.nest import make_work, read_nest
-from dse.models.timeloop.waits import waiting
+from dse.models.timeloop.waits import waiting_cycles
 from dse.support.compiling import inlined, kernel
 
 ELIDED, RETURNED = 1, 2
@@ -27,7 +27,7 @@ def price_rows(rows, share, known, columns):
         columns.cycles[place], columns.energy_pj[place] = 0, 0.0
         if fault == 0:
             count_accesses(known, work)
-            cycles = price(known, work)
+            cycles = price_nest(known, work)
             # Below this the double is a whole number that an int64 holds.
             if cycles < LARGEST_CYCLES:
                 columns.cycles[place] = np.int64(cycles)
@@ -137,7 +137,7 @@ def delivered(known, work, place, tensor):
 
 
 @inlined
-def price(known, work):
+def price_nest(known, work):
     """Cycles as a float (rules 5, 7 and 8); writes the energy of each level's accesses (rule 6). Doubles, in
     the reference's order."""
     # Of the computing alone: one step of all temporal loops a cycle.
@@ -163,7 +163,7 @@ def price(known, work):
             energy += blocks(updates, level) * level.update_pj * rows
         work.level_pj[place] = energy
     if known.waits:
-        return waiting(known, work)
+        return waiting_cycles(known, work)
     for place in range(len(known.levels)):
         level, storage = known.levels[place], work.storages[place]
         slowest = max(slowest, transfer_cycles(cycles, level.read_bandwidth, storage.read))

@@ -51,13 +51,13 @@ def latency_of(workload: Workload, machine: Machine, kept: Kept, steps: int) -> 
     if machine.waits:
         return _with_waits(workload, machine, kept, steps)
     least = {
-        level.name: level_cycles(level, together(machine, kept, place), steps)
+        level.name: level_cycles(level, kept_together(machine, kept, place), steps)
         for place, level in enumerate(machine.levels)
     }
     return Latency(max(steps, *least.values()), least, {})
 
 
-def together(machine: Machine, counts: Kept, place: int) -> dict[str, Counts]:
+def kept_together(machine: Machine, counts: Kept, place: int) -> dict[str, Counts]:
     """What a level and the other parts of it keep, by tensor; nothing of a part that is not the first."""
     found: dict[str, Counts] = {}
     for level, first in zip(machine.levels, machine.storages, strict=True):

@@ -12,13 +12,13 @@ from dse.core.cost_model import Detail
 from dse.core.figures import CostBatch
 from dse.core.layer import Layer
 from dse.core.reasons import Reason
-from dse.core.roofline import Roofline, compulsory_words, roofline
+from dse.core.roofline import Roofline, compulsory_words, make_roofline
 from dse.domains.levels.cost_model import LevelsCostModel, PriceRows
 from dse.domains.levels.layout import RowArray
 from dse.domains.levels.machine import Machine
 from dse.domains.levels.mapping import HierarchyMapping
 from dse.domains.levels.workload import workload_of
-from dse.models.timeloop import prepared as prepare
+from dse.models.timeloop import prepared_prices as prepare
 from dse.models.timeloop.cases import CaseReader, price_cases
 from dse.models.timeloop.faults import Fault
 from dse.models.timeloop.presets import MACHINES, load_machine
@@ -97,7 +97,7 @@ class Timeloop(LevelsCostModel):
         limits = zip((read, written, words.total), link.bandwidth.each, strict=True)
         cycles = max((count / limit for count, limit in limits if limit is not None), default=0.0)
         energy = (read * link.energy.read_pj + written * link.energy.update_pj) / link.block
-        return roofline(
+        return make_roofline(
             layer,
             peak=hardware.macs,
             bandwidth=words.total / cycles if cycles else inf,

@@ -153,7 +153,7 @@ def spread_out(row, known, work, place):
     for dim in range(dims):
         factor = row[base + dim]
         if factor != 1:
-            if not grows(factor, work.box[dim], known.sizes[dim]):
+            if not loop_fits(factor, work.box[dim], known.sizes[dim]):
                 return 0, False
             put_around(work.spread[spreading], dim, factor, known, work)
             spreading += 1
@@ -168,7 +168,7 @@ def spread_out(row, known, work, place):
     if spreading and wide <= level.fan_out:
         for tensor in range(len(known.bits)):
             shared = level.reduction if tensor == known.output else level.multicast
-            work.flow[tensor] *= different(known, work, tensor, spreading) if shared else wide
+            work.flow[tensor] *= different_data(known, work, tensor, spreading) if shared else wide
     return wide, scattered
 
 
@@ -194,7 +194,7 @@ def add_loops(row, known, work, place, count):
             dim = row[slot]
             factor = row[base + dim]
             if factor != 1:
-                if not grows(factor, work.box[dim], known.sizes[dim]):
+                if not loop_fits(factor, work.box[dim], known.sizes[dim]):
                     return NOT_FACTORS
                 put_around(work.loops[count], dim, factor, known, work)
                 count += 1
@@ -227,7 +227,7 @@ def keep_tiles(row, known, work, place):
 
 
 @inlined
-def grows(factor, length, size):
+def loop_fits(factor, length, size):
     """Whether a loop of that factor around a box of that length stays within the dim."""
     return 1 < factor <= size and factor * length <= size
 
@@ -263,7 +263,7 @@ def wrong_dim(row, known):
 
 
 @inlined
-def different(known, work, tensor, spreading):
+def different_data(known, work, tensor, spreading):
     """How many different data of a tensor the children need (rule 3): `reference.different_data`."""
     moves = known.moves[tensor]
     data = 1
@@ -286,7 +286,7 @@ def different(known, work, tensor, spreading):
             return count_children(known, work, tensor, spreading)
         if others == 1:
             # Two loops along one axis meet in the same places where their steps have common multiples.
-            common = divisor(words, other_words)
+            common = common_divisor(words, other_words)
             apart = max(0, loop.factor - other_words // common) * max(0, other_factor - words // common)
             data = data // other_factor * (loop.factor * other_factor - apart)
         else:
@@ -295,7 +295,7 @@ def different(known, work, tensor, spreading):
 
 
 @subroutine
-def divisor(one, other):
+def common_divisor(one, other):
     """The greatest common divisor."""
     while other:
         one, other = other, one % other
@@ -304,7 +304,7 @@ def divisor(one, other):
 
 @subroutine
 def count_children(known, work, tensor, spreading):
-    """`different` where loops move several axes or share one: every child's place goes into a table once.
+    """`different_data` where loops move several axes or share one: each child's place goes into a table once.
 
     A place is written as one number, with a digit an axis.
     """

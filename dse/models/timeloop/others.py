@@ -37,7 +37,7 @@ def others(problem: MachineProblem, designs: HierarchyBatch) -> dict[str, Other]
 
 def _refer(problem: MachineProblem, mappings: list[HierarchyMapping]) -> None:
     for mapping in mappings:
-        reference.evaluate(problem.space.workload, problem.accelerator, mapping)
+        reference.evaluate_mapping(problem.space.workload, problem.accelerator, mapping)
 
 
 def _run(program: str, problem: MachineProblem, mappings: list[HierarchyMapping]) -> None:

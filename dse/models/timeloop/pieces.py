@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dse.models.timeloop.nest import divisor
+from dse.models.timeloop.nest import common_divisor
 from dse.support.compiling import subroutine, subroutine_with_arrays
 
 
@@ -83,7 +83,7 @@ def cut_along(known, cuts, dim, tensor, place, child, every):
         elif level < place:
             all_pieces = every
         else:
-            all_pieces = known.moves[tensor, dim, 0, 1] != 0 or not shares(known, tensor, level)
+            all_pieces = known.moves[tensor, dim, 0, 1] != 0 or not shares_reads(known, tensor, level)
         whole, rests = 0, 0
         for piece in range(found):
             long, number = length[piece], many[piece]
@@ -105,7 +105,7 @@ def cut_along(known, cuts, dim, tensor, place, child, every):
 
 
 @subroutine
-def shares(known, tensor, level):
+def shares_reads(known, tensor, level):
     """Whether children that need the same words of a tensor get them by one read."""
     if tensor == known.output:
         return known.levels[level].reduction != 0
@@ -161,7 +161,7 @@ def cut_both(known, axis, cuts, tensor, asked):
         spread = slot % 2 == 1
         every_one = (level >= place or every) if spread else level < cuts.free[one]
         every_two = (level >= place or every) if spread else level < cuts.free[two]
-        alike = spread and level >= place and shares(known, tensor, level)
+        alike = spread and level >= place and shares_reads(known, tensor, level)
         new_ones = rests_of(cuts, 0, ones, tile, every_one)
         new_twos = rests_of(cuts, 1, twos, other, every_two)
         for i in range(new_ones):
@@ -222,5 +222,5 @@ def cut_lengths(cuts, which, found, tile):
 @subroutine
 def places_of(wide, step, high, other):
     """At how many different places so many steps of two lengths, added up, end."""
-    common = divisor(step, other)
+    common = common_divisor(step, other)
     return wide * high - max(0, wide - other // common) * max(0, high - step // common)

@@ -11,7 +11,7 @@ from dse.domains.clustered.accelerator import Accelerator
 from dse.domains.levels.architecture import read_machine
 from dse.domains.levels.machine import Bandwidth, Energy, Level, Machine, sram_pj
 from dse.models.timeloop.yaml_machine import ENDINGS, read_yaml_machine
-from dse.support.errors import InputError, unknown
+from dse.support.errors import InputError, unknown_name
 from dse.support.toml import is_toml
 
 FILES = {
@@ -41,20 +41,20 @@ def load_machine(name: str | PathLike[str]) -> Machine:
     if text in FILES:
         return read_machine(str(Path(__file__).parent / "machines" / f"{text}.toml"))
     if text == "gemmini":
-        return gemmini(*DEFAULT_GEMMINI)
+        return make_gemmini(*DEFAULT_GEMMINI)
     found = _GEMMINI_NAME.fullmatch(text)
     if found:
-        return gemmini(*map(int, found.groups()))
+        return make_gemmini(*map(int, found.groups()))
     if text in ACCELERATORS:
         return machine_of(ACCELERATORS[text], text)
     if is_toml(text):
         return read_machine(text)
     if text.endswith(ENDINGS):
         return read_yaml_machine(text)
-    raise unknown("machine", text, [*MACHINES, *ACCELERATORS, "FILE.toml", "FILE.yaml"])
+    raise unknown_name("machine", text, [*MACHINES, *ACCELERATORS, "FILE.toml", "FILE.yaml"])
 
 
-def gemmini(pe_dim: int, scratchpad_depth: int, accumulator_depth: int) -> Machine:
+def make_gemmini(pe_dim: int, scratchpad_depth: int, accumulator_depth: int) -> Machine:
     """The machine of the DOSA data set (Hong et al., MICRO 2023): weights in `pe_dim` x `pe_dim` PEs.
 
     The scratchpad has rows of `pe_dim` words of 8 bits, an accumulator belongs to one column and has rows of

@@ -15,7 +15,7 @@ from dse.models.timeloop.kernel import (
     RETURNED,
     TOO_MANY_CYCLES,
     UPDATES,
-    price,
+    price_nest,
     total_pj,
 )
 from dse.models.timeloop.nest import (
@@ -27,8 +27,8 @@ from dse.models.timeloop.nest import (
     see_level,
 )
 from dse.models.timeloop.pieces import axis_words, cut_along, make_cuts, pieces_along
-from dse.models.timeloop.ragged_waits import waited
-from dse.models.timeloop.waits import begin, waits_for, whole
+from dse.models.timeloop.ragged_waits import waited_cycles
+from dse.models.timeloop.waits import begin_waits, waits_for, whole_cycles
 from dse.support.compiling import kernel, subroutine
 
 
@@ -45,7 +45,7 @@ def price_ragged(rows, share, known, axes, columns):
         columns.cycles[place], columns.energy_pj[place] = 0, 0.0
         if fault == 0:
             count_ragged(known, axes, work, cuts)
-            cycles = waiting_ragged(known, axes, work, cuts) if known.waits else price(known, work)
+            cycles = waiting_ragged(known, axes, work, cuts) if known.waits else price_nest(known, work)
             if cycles < LARGEST_CYCLES:
                 columns.cycles[place] = np.int64(cycles)
                 mean_energy(known, work, cuts)
@@ -224,7 +224,7 @@ def received(known, axes, work, cuts, tensor, asked):
 @subroutine
 def waiting_ragged(known, axes, work, cuts):
     """As `waits.waiting`: the cycles of the first instance, whose accesses are counted."""
-    begin(known, work)
+    begin_waits(known, work)
     total = 0.0
     for tensor in range(len(known.bits)):
         for inner in range(len(known.levels)):
@@ -232,8 +232,8 @@ def waiting_ragged(known, axes, work, cuts):
             if outer >= 0:
                 comes = received(known, axes, work, cuts, tensor, (inner, inner, False))
                 sent = received(known, axes, work, cuts, tensor, (outer, inner, False))
-                total += waited(known, axes, work, cuts, (tensor, outer, inner), (comes, sent))
-    return whole(known, work, total)
+                total += waited_cycles(known, axes, work, cuts, (tensor, outer, inner), (comes, sent))
+    return whole_cycles(known, work, total)
 
 
 @subroutine

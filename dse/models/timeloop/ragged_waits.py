@@ -5,12 +5,12 @@ next are taken together, as `RaggedNest.waited` has them.
 from __future__ import annotations
 
 from dse.models.timeloop.pieces import axis_words, pieces_along
-from dse.models.timeloop.waits import RETURNED, take
+from dse.models.timeloop.waits import RETURNED, take_transfer
 from dse.support.compiling import subroutine
 
 
 @subroutine
-def waited(known, axes, work, cuts, link, every):
+def waited_cycles(known, axes, work, cuts, link, every):
     """Cycles in which all else waits for a tensor between two places; `every` are its words that come to the
     inner one's first instance, and those that the outer one's serves.
     """
@@ -28,7 +28,7 @@ def waited(known, axes, work, cuts, link, every):
     if fresh:
         comes, sent = comes - first, sent - served
     wide = known.bits[tensor]
-    return take(known, work, (outer, inner), comes * wide, sent * wide, goes * wide)
+    return take_transfer(known, work, (outer, inner), comes * wide, sent * wide, goes * wide)
 
 
 @subroutine

@@ -16,8 +16,8 @@ from dse.domains.levels.mapping import HierarchyMapping, LevelMapping
 from dse.domains.levels.tiles import boxes_of, has_ragged_tiles, is_chain
 from dse.domains.levels.workload import Tensor, Workload
 from dse.models.timeloop.counts import ACCESSES, Counts
-from dse.models.timeloop.faults import Fault, fault_text, required
-from dse.models.timeloop.latency import LARGEST_CYCLES, latency_of, together
+from dse.models.timeloop.faults import Fault, fault_text, required_tensors
+from dse.models.timeloop.latency import LARGEST_CYCLES, kept_together, latency_of
 from dse.models.timeloop.ragged import RaggedNest
 
 Motion = tuple[int, ...]
@@ -98,7 +98,7 @@ def _loops_outward(loops: tuple[tuple[str, int], ...], box: dict[str, int]) -> I
         box[dim] *= n
 
 
-def evaluate(workload: Workload, machine: Machine, mapping: HierarchyMapping) -> Costs | NotPriced:
+def evaluate_mapping(workload: Workload, machine: Machine, mapping: HierarchyMapping) -> Costs | NotPriced:
     """What `mapping` costs, or why it has no price."""
     fault = _misfit(workload, machine, mapping)
     if fault:
@@ -115,7 +115,7 @@ def evaluate(workload: Workload, machine: Machine, mapping: HierarchyMapping) ->
     cycles = int(latency.cycles)
     level_pj = {
         level.name: _accesses_pj(level, counts[place], nest.used(place), machine.instances[place])
-        + level.leak_pj * cycles * (nest.used(place) if together(machine, named, place) else 1)
+        + level.leak_pj * cycles * (nest.used(place) if kept_together(machine, named, place) else 1)
         for place, level in enumerate(machine.levels)
     }
     macs, mac_pj = workload.macs, workload.macs * machine.mac_pj
@@ -133,7 +133,7 @@ def _misfit(workload: Workload, machine: Machine, mapping: HierarchyMapping) -> 
             return Fault.FACTORS, place, 0
     for place, (level, mapped) in enumerate(zip(machine.levels, mapping.levels, strict=True)):
         kept = [name for part in _parts(machine, mapping, place) for name in part.keep]
-        must, may = required(workload, machine, place), machine.may_keep(place, workload.tensor_names)
+        must, may = required_tensors(workload, machine, place), machine.may_keep(place, workload.tensor_names)
         if set(must) - set(kept) or set(mapped.keep) - set(may) or len(set(kept)) < len(kept):
             return Fault.KEEP, place, 0
         if level.spread is not None and any(n > 1 and dim not in level.spread for dim, n in mapped.spatial):

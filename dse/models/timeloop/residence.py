@@ -89,7 +89,7 @@ class LevelsTiles:
 
     def demands(self, problem: Any, mapping: Any) -> FloatArray:
         """See SharedTiles: computing, then of each level its reads, its writes, and both."""
-        costs = reference.evaluate(problem.space.workload, problem.accelerator, mapping)
+        costs = reference.evaluate_mapping(problem.space.workload, problem.accelerator, mapping)
         assert isinstance(costs, reference.Costs)
         found = [float(costs.steps)]
         for level in problem.accelerator.levels:

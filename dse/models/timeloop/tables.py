@@ -9,29 +9,31 @@ import numpy as np
 from dse.domains.levels.checks import SINGLE
 from dse.domains.levels.machine import FIRST_FILLS, RETURNED, Machine
 from dse.domains.levels.workload import Workload
-from dse.models.timeloop.faults import required
-from dse.support.arrays import FloatArray, IntArray, RecordArray, floats, integers, record
-from dse.support.errors import InputError, unknown
+from dse.models.timeloop.faults import required_tensors
+from dse.support.arrays import FloatArray, IntArray, RecordArray, float_fields, integer_fields, record_type
+from dse.support.errors import InputError, unknown_name
 
 # Of a level: what it holds, children of an instance, words of a block (2 ** shift, or -1), the dims that it
 # may spread, the tensors that it must and may keep and that are there whole (masks), and whose room and rates
 # it shares (a place, its own where it is no part of another), whether all else waits for its transfers; words
 # a cycle; pJ; rows.
-LEVEL = record(
-    *integers("capacity fan_out block shift spread required allowed multicast reduction held storage single"),
-    *floats("read_bandwidth write_bandwidth shared_bandwidth read_pj write_pj update_pj leak_pj rows"),
+LEVEL = record_type(
+    *integer_fields(
+        "capacity fan_out block shift spread required allowed multicast reduction held storage single"
+    ),
+    *float_fields("read_bandwidth write_bandwidth shared_bandwidth read_pj write_pj update_pj leak_pj rows"),
 )
 # A loop around a box of `step` indices of its dim.
-LOOP = record(*integers("dim factor step"))
+LOOP = record_type(*integer_fields("dim factor step"))
 # A level in a nest: instances at work, parts that the output is in, the first loop that is outside the
 # level's tiles, the tensors kept (a mask).
-USE = record(*integers("instances parts first kept"))
+USE = record_type(*integer_fields("instances parts first kept"))
 # What the parts of a level keep together (a mask) and have to hold; what it reads and writes while nothing
 # waits for that, and reads and writes a cycle.
-STORAGE = record(*integers("kept needed sends takes"), *floats("read write"))
+STORAGE = record_type(*integer_fields("kept needed sends takes"), *float_fields("read write"))
 # A tensor's tile at a level: its words (0: not kept), and how many different data the fan-outs down to the
 # next level that keeps the tensor ask for.
-TILE = record(*integers("words through"))
+TILE = record_type(*integer_fields("words through"))
 
 UNLIMITED = 2**62
 MAX_DIMS = 62
@@ -155,8 +157,8 @@ def _counted(workload: Workload, machine: Machine, place: int) -> list[int]:
     tensors, dims = workload.tensor_names, workload.names
     for name in (*level.keeps, *(level.may_keep or ()), *level.holds):
         if name not in tensors:
-            raise unknown("tensor", name, tensors, f"level {level.name}, for this layer")
-    must, may = required(workload, machine, place), machine.may_keep(place, tensors)
+            raise unknown_name("tensor", name, tensors, f"level {level.name}, for this layer")
+    must, may = required_tensors(workload, machine, place), machine.may_keep(place, tensors)
     spread = dims if level.spread is None else level.spread
     power_of_two = level.block & (level.block - 1) == 0
     return [

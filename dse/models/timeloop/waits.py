@@ -13,16 +13,16 @@ COUNTED, RETURNED = 0, 2
 
 
 @subroutine
-def waiting(known, work):
+def waiting_cycles(known, work):
     """Cycles of a run: what all else waits for, and the most of what goes on beside (rules 7 and 8)."""
-    begin(known, work)
+    begin_waits(known, work)
     total = 0.0
     for tensor in range(len(known.bits)):
         for inner in range(len(known.levels)):
             outer = waits_for(known, work, tensor, inner)
             if outer >= 0:
                 total += wait(known, work, tensor, outer, inner)
-    return whole(known, work, total)
+    return whole_cycles(known, work, total)
 
 
 @inlined
@@ -37,7 +37,7 @@ def waits_for(known, work, tensor, inner):
 
 
 @inlined
-def whole(known, work, total):
+def whole_cycles(known, work, total):
     """The cycles of a run in which all else waits for so many."""
     # Of the computing: one step of all temporal loops a cycle.
     beside = np.float64(work.passes[0])
@@ -50,7 +50,7 @@ def whole(known, work, total):
 
 
 @inlined
-def begin(known, work):
+def begin_waits(known, work):
     """Has every level read and write all words of its parts beside others."""
     for place in range(len(known.levels)):
         work.storages[place].sends = work.storages[place].takes = 0
@@ -79,11 +79,11 @@ def wait(known, work, tensor, outer, inner):
     elif output:
         down, up = tile if known.first_fill == RETURNED else 0, tile
     comes, goes = down * known.bits[tensor], up * known.bits[tensor] * through
-    return take(known, work, (outer, inner), comes, comes * through, goes)
+    return take_transfer(known, work, (outer, inner), comes, comes * through, goes)
 
 
 @inlined
-def take(known, work, link, comes, sent, goes):
+def take_transfer(known, work, link, comes, sent, goes):
     """Cycles of transfers of so many bits, which are no longer beside others."""
     outer, inner = link
     outer, inner = known.levels[outer].storage, known.levels[inner].storage

@@ -29,7 +29,9 @@ class Walked:
     updates: int
 
 
-def walk(workload: Workload, machine: Machine, mapping: HierarchyMapping) -> dict[str, dict[str, Walked]]:
+def walk_loops(
+    workload: Workload, machine: Machine, mapping: HierarchyMapping
+) -> dict[str, dict[str, Walked]]:
     """Reads, fills and updates of the first instance of each level, by level and tensor."""
     found: dict[str, dict[str, Walked]] = {}
     for place, level in enumerate(machine.levels):
@@ -84,10 +86,10 @@ def _received(workload: Workload, mapping: HierarchyMapping, tensor: Tensor, pla
     """Words that an instance of a place receives; the MACs ask for one in every step."""
     if place == len(mapping.levels):
         return prod(_steps(workload, mapping, tensor, place)[0])
-    return sum(fresh for _, fresh in arrivals(workload, mapping, tensor, place))
+    return sum(fresh for _, fresh in count_arrivals(workload, mapping, tensor, place))
 
 
-def arrivals(
+def count_arrivals(
     workload: Workload, mapping: HierarchyMapping, tensor: Tensor, place: int
 ) -> Iterator[tuple[set[Offset], int]]:
     """The tile of an instance of a place at every step of the loops outside, and how many words come then."""

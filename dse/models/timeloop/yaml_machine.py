@@ -39,13 +39,13 @@ from dse.models.timeloop.yaml_nodes import (
     kept_at,
     nodes_of,
     spaces_of,
-    targeted,
+    targeted_nodes,
 )
 from dse.models.timeloop.yaml_schema import keys_of
 from dse.support import strict_yaml
-from dse.support.errors import InputError, shorten, unknown, within
+from dse.support.errors import InputError, errors_within, shorten, unknown_name
 from dse.support.files import read_text
-from dse.support.strict_yaml import noted
+from dse.support.strict_yaml import noted_data
 
 ENDINGS = (".yaml", ".yml")
 DRAM_PJ_A_BIT = 8.0
@@ -67,8 +67,8 @@ def read_yaml_machine(path: str) -> Machine:
     text = read_text(path, where)
     if "{{" in text:
         raise InputError(f"{where}: it holds templates ({{{{...}}}}); give the file that they make")
-    data = strict_yaml.parse(text, where)
-    exact = noted(text, data, "machine", where)
+    data = strict_yaml.parse_yaml(text, where)
+    exact = noted_data(text, data, "machine", where)
     if exact is not None:
         return machine_as_written(exact, where)
     if isinstance(data, Mapping) and "memories" in data:
@@ -87,7 +87,7 @@ def _described(data: Any, name: str, where: str) -> Machine:
         raise InputError(f"{where}: sparse_optimizations are not read: sparse machines are not modelled here")
     keys_of("architecture", file["architecture"], f"{where}: architecture")
     variables = keys_of("variables", file.get("variables"), f"{where}: variables")
-    found = targeted(list(nodes_of(nodes, where)), file, where)
+    found = targeted_nodes(list(nodes_of(nodes, where)), file, where)
     components = [node for node in found if node.tag == "Component"]
     if len(components) < 2:
         raise InputError(f"{where}: there must be a storage and, last, what computes; got {len(components)}")
@@ -95,7 +95,7 @@ def _described(data: Any, name: str, where: str) -> Machine:
     usual = variables.get("global_cycle_seconds", 1e-9)
     seconds = compute.attributes.get("global_cycle_seconds", usual)
     seconds = _number(seconds, f"{where}: global_cycle_seconds")
-    with within(where):
+    with errors_within(where):
         energies = NodeEnergies.of(file.get("ERT"))
         levels = list(_levels(found[: found.index(compute) + 1], energies))
         machine = Machine(name, tuple(levels), energies.mac(compute.name), clock_ghz=1e-9 / seconds)
@@ -217,7 +217,7 @@ def _mesh(node: Node, where: str, above: int) -> int:
         raise InputError(f"{where}: spatial must be a table such as {{meshX: 16}}")
     for axis in spatial:
         if axis not in MESHES:
-            raise unknown("key", axis, MESHES, f"spatial of {where}")
+            raise unknown_name("key", axis, MESHES, f"spatial of {where}")
 
     def meshed(table: Mapping[str, Any]) -> int:
         return math.prod(_whole(_number(table.get(axis, 1), where), f"{where}: {axis}") for axis in MESHES)
@@ -260,7 +260,7 @@ def _open_dims(constraints: Mapping[str, Any], where: str) -> tuple[str, ...] | 
             dim, sign, number = found.groups()
             dim = DIMS.get(dim, dim)
             if dim not in CONV:
-                raise unknown("dim", dim, (*CONV, "M"), f"{where}: {key}")
+                raise unknown_name("dim", dim, (*CONV, "M"), f"{where}: {key}")
             if (int(number), sign) not in ((1, "="), (1, "<="), (2, "<")):
                 raise InputError(
                     f"{where}: the factor {shorten(text)} is not read: only a factor of 1 is; say others by "

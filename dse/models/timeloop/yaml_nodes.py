@@ -10,7 +10,7 @@ from typing import Any
 from dse.domains.levels.energies import INSTANCES
 from dse.domains.levels.machine import MAX_LEVELS, TENSORS
 from dse.models.timeloop.yaml_schema import READ, keys_of, see_refused
-from dse.support.errors import InputError, one_line, shorten, unknown
+from dse.support.errors import InputError, one_line, shorten, unknown_name
 from dse.support.strict_yaml import line_of
 
 MAX_NODES = 4 * MAX_LEVELS
@@ -112,7 +112,7 @@ def _instances(name: str, where: str) -> int:
     return last - first + 1
 
 
-def targeted(nodes: list[Node], file: Mapping[str, Any], where: str) -> list[Node]:
+def targeted_nodes(nodes: list[Node], file: Mapping[str, Any], where: str) -> list[Node]:
     """The nodes with the constraints that sections of their own have for them."""
     for section in SECTIONS:
         at = f"{where}: {section}"
@@ -121,7 +121,7 @@ def targeted(nodes: list[Node], file: Mapping[str, Any], where: str) -> list[Nod
             raise InputError(f"{at} must be a table with targets, got {shorten(given)}")
         for key in given:
             if key not in ("version", "targets"):
-                raise unknown("key", key, ("version", "targets"), at)
+                raise unknown_name("key", key, ("version", "targets"), at)
         for entry in given.get("targets") or ():
             nodes = _constrained(nodes, entry, at)
     return nodes
@@ -135,9 +135,9 @@ def _constrained(nodes: list[Node], entry: Any, where: str) -> list[Node]:
     where = f"{where}, line {line}" if line else where
     name, given = str(entry.get("target")), str(entry.get("type"))
     if given not in TARGETED:
-        raise unknown("type", given, TARGETED, where)
+        raise unknown_name("type", given, TARGETED, where)
     if name not in [node.name for node in nodes]:
-        raise unknown("target", name, [node.name for node in nodes], where)
+        raise unknown_name("target", name, [node.name for node in nodes], where)
     kind = TARGETED[given]
     rest = {key: value for key, value in entry.items() if key not in ("target", "type")}
     said = keys_of(kind, rest, f"{where}: target {name}")

@@ -12,7 +12,7 @@ from dataclasses import dataclass, make_dataclass
 from typing import Any
 
 from dse.support.errors import InputError, shorten
-from dse.support.schema import Schema, read
+from dse.support.schema import Schema, read_schema
 from dse.support.strict_yaml import Table
 
 NO_CHANGE: dict[str, tuple[str, ...]] = {
@@ -73,7 +73,7 @@ def keys_of(kind: str, data: object, where: str) -> Mapping[str, Any]:
         raise InputError(f"{where}: {kind} must be a table, got {shorten(data)}")
     plain = _plain(data, where)
     # For pydantic, a file's words are as they are; only their names are looked at here.
-    read(_SCHEMAS[kind], plain, where)
+    read_schema(_SCHEMAS[kind], plain, where)
     return {name: value for name, value in plain.items() if value is not None}
 
 

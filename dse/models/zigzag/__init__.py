@@ -48,12 +48,12 @@ class ZigZag(OutsideModel):
             yield place, self._answer(layer, accelerator, mapping)
 
     def _answer(self, layer: Layer, accelerator: Accelerator, mapping: Mapping) -> Answer:
-        from dse.models.zigzag.pricing import price
+        from dse.models.zigzag.pricing import price_mapping
 
         if not nest(layer, accelerator, mapping).divides:
             return Refusal(Reason.UNEVEN_TILE)
         try:
-            found = price(layer, accelerator, mapping, self.constants)
+            found = price_mapping(layer, accelerator, mapping, self.constants)
         except Exception as error:
             return Refusal(Reason.CRASHED, format_exception(error))
         return read_answer({"cycles": math.ceil(found.cycles), "energy_nj": found.energy_pj * 1e-3})

@@ -56,7 +56,7 @@ class ZigZagCosts:
     doubled: bool
 
 
-def price(
+def price_mapping(
     layer: Layer,
     accelerator: Accelerator,
     mapping: Mapping,

@@ -23,7 +23,7 @@ from dse.core.layer import Layer
 from dse.core.residence import Phase, Rates
 from dse.optimum.chains.proofs import Proofs
 from dse.optimum.chains.sharing import Sharing
-from dse.optimum.chains.tilings import Group, Move, Part, Tiling, carried_moves, divisors, reach_of
+from dse.optimum.chains.tilings import Group, Move, Part, Tiling, ascending_divisors, carried_moves, reach_of
 
 
 def rows_of(layer: Layer, rows: int) -> Layer:
@@ -65,7 +65,7 @@ class Steps:
 def line_buffers(group: Group, words: Words, room: int) -> Iterator[Tiling]:
     """All of them that fit, for each number of steps and each choice of what is held."""
     one, two = group.layers
-    for steps in divisors(two.output[0])[1:]:
+    for steps in ascending_divisors(two.output[0])[1:]:
         rows = two.output[0] // steps
         for found in {Steps.of(one, two, rows, pieces=pieces): None for pieces in (False, True)}:
             taken = group.taken + found.alive * words.row

@@ -20,7 +20,7 @@ from dse.optimum.chains.proofs import shared_out
 from dse.optimum.chains.result import ChainProof
 from dse.optimum.chains.solve import certify_chains
 from dse.optimum.network_options import DEFAULTS, NetworkOptions
-from dse.support.compilations import compiling
+from dse.support.compilations import tell_of_compiling
 from dse.support.files import make_folder, write_json
 
 CHAINS = "chains.json"
@@ -58,7 +58,7 @@ def certify_network_chains(
         return certify(problem, min(limits, default=None), cache=options.cache)
 
     proving = shared_out(prove, clock, (layer for part in parts for layer in part.layers))
-    with compiling(clock.pause):
+    with tell_of_compiling(clock.pause):
         proof = certify_chains(parts, make, residence, proving, lines=options.lines, over=lambda: clock.over)
     proof = replace(proof, seconds=clock.seconds)
     data = {

@@ -43,7 +43,7 @@ def least_moved(size: Size, room: int, held: frozenset[str], returned: bool, rat
     if room < 0:
         return inf
     here = np.array([0 if one in held else 1 + (one in rates.kept) for one in ORDER], dtype=np.int64)
-    sides = tuple(np.array(divisors(side), dtype=np.int64) for side in size)
+    sides = tuple(np.array(ascending_divisors(side), dtype=np.int64) for side in size)
     bits, comes = np.array(rates.bits, dtype=np.float64), np.array(rates.comes)
     kernels = load_kernels("dse.optimum.chains.kernels")
     first = 0.0 if returned else 1.0
@@ -51,7 +51,7 @@ def least_moved(size: Size, room: int, held: frozenset[str], returned: bool, rat
 
 
 @lru_cache(maxsize=10_000)
-def divisors(number: int) -> tuple[int, ...]:
+def ascending_divisors(number: int) -> tuple[int, ...]:
     """All divisors, ascending."""
     small = [one for one in range(1, int(number**0.5) + 1) if number % one == 0]
     return tuple(sorted({*small, *(number // one for one in small)}))
@@ -162,7 +162,7 @@ def can_stream(one: Layer, two: Layer) -> bool:
 def fitting_tilings(group: Group, room: int) -> Iterator[Tiling]:
     """All of them whose tiles fit, one word of each tensor beside what stays at least."""
     rows = group.sizes[0][0]
-    for split in divisors(rows):
+    for split in ascending_divisors(rows):
         open_ = [place for place in range(len(group.layers)) if place not in group.weights]
         for held in _subsets(open_ if split > 1 else ()):
             yield from _with_rows(group, room, split, held)
@@ -233,7 +233,7 @@ def _pairs(
     (rows, middle, sums), (_, columns, _) = group.sizes[place : place + 2]
     part, last = rows // split, len(group.sizes) - 1
     before, behind = place > 0, place + 1 < last
-    for count in divisors(middle)[1:]:
+    for count in ascending_divisors(middle)[1:]:
         for hold_in, hold_out in product((False, True), repeat=2):
             # What stays anyway is not held besides.
             if (hold_in and (before or group.reads)) or (hold_out and (behind or group.makes)):
@@ -290,7 +290,7 @@ def _columns_outside(group: Group, room: int) -> Iterator[Tiling]:
     """Tilings of a pair with its columns outside: weights may be held over rows, T0 and T2 over columns."""
     (rows, middle, sums), (_, columns, _) = group.sizes
     wide_in, wide_weight, wide = group.bits
-    for split, count in product(divisors(rows)[1:], divisors(middle)[1:]):
+    for split, count in product(ascending_divisors(rows)[1:], ascending_divisors(middle)[1:]):
         part, across = rows // split, middle // count
         choices: list[tuple[str, int, int, int, int]] = [
             (WEIGHT, 0, sums * across, count, wide_weight),

@@ -111,14 +111,14 @@ def _prove(
     """What `codesign` proves, where it is not kept."""
     from dse.optimum.codesign.branch import MachineBoxes
     from dse.optimum.codesign.capped import CappedBoxes
-    from dse.optimum.codesign.proving import prover
+    from dse.optimum.codesign.proving import make_prover
     from dse.optimum.codesign.result import result_of
-    from dse.support.compilations import compiling
+    from dse.support.compilations import tell_of_compiling
 
     refuse(work.layers, space)
     clock = Clock(time_limit)
     # Kernels are compiled once after an installation: that is no proof's time.
-    with compiling(clock.pause), prover(workers, cache, proof_seconds(space, clock)) as prove:
+    with tell_of_compiling(clock.pause), make_prover(workers, cache, proof_seconds(space, clock)) as prove:
         given: dict[str, Any] = {"times": work.times, "parts": work.parts}
         given |= {"hurried": time_limit is not None, "clock": clock}
         if caps:

@@ -24,7 +24,7 @@ from dse.core.objective import objective_named, parse_objectives
 from dse.domains.codesign.space import HardwareSpace
 from dse.optimum.codesign import as_space, codesign, proof_seconds, refuse
 from dse.optimum.codesign.exact_front import FrontBoxes
-from dse.optimum.codesign.proving import prover
+from dse.optimum.codesign.proving import make_prover
 from dse.optimum.codesign.result import Codesign, described_design
 from dse.optimum.codesign.workload import workload_of
 from dse.support.errors import InputError
@@ -141,12 +141,12 @@ def _exact(
     observe: Callable[[int], None],
 ) -> MachineFront:
     """Every point of the front of latency and energy, and of area if it is named."""
-    from dse.support.compilations import compiling
+    from dse.support.compilations import tell_of_compiling
 
     work = workload_of(network)
     refuse(work.layers, space)
     clock = Clock(time_limit)
-    with compiling(clock.pause), prover(workers, cache, proof_seconds(space, clock)) as prove:
+    with tell_of_compiling(clock.pause), make_prover(workers, cache, proof_seconds(space, clock)) as prove:
         search = FrontBoxes(
             space,
             work.layers,

@@ -78,7 +78,7 @@ def prove(ask: Ask, cache: Cache, seconds: float | None) -> Proven:
 
 
 @contextmanager
-def prover(workers: int, cache: Cache, seconds: Callable[[], float | None]) -> Iterator[Prover]:
+def make_prover(workers: int, cache: Cache, seconds: Callable[[], float | None]) -> Iterator[Prover]:
     """What proves many at a time, in as many processes; answers come in the order of what was asked.
 
     `seconds` says how long the next proof may take. When there are none left, OutOfTime is raised.

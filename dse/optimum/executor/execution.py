@@ -16,7 +16,7 @@ from typing import Any
 
 from dse.core.edges import BESIDE, INPUT, OUTPUT, Chain, Edge
 from dse.core.layer import Layer
-from dse.optimum.executor.groups import RefusedError, run_lines, tiles
+from dse.optimum.executor.groups import RefusedError, run_lines, tile_products
 from dse.optimum.executor.stores import Box, Range, Store, words_of
 
 
@@ -248,7 +248,7 @@ class Execution:
                 box = self._read_by(edge, runs, by_turn=by_turn)
                 self.read(edge, box, self.home if stays else self.off)
             self._see_held(name, held, inside)
-        (run_lines if group["kind"] == "lines" else tiles)(self, group, runs)
+        (run_lines if group["kind"] == "lines" else tile_products)(self, group, runs)
         self.tiles.clear()
 
     @staticmethod

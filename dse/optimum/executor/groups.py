@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Group = Mapping[str, Any]
 
 
-def tiles(run: Execution, group: Group, runs: Range) -> None:
+def tile_products(run: Execution, group: Group, runs: Range) -> None:
     """Matrix products in a row: each part of the rows goes through all of them, or through two in rounds."""
     Tiles(run, group, runs).execute()
 

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from dse.report.page.page import render
+from dse.report.page.page import render_page
 
-__all__ = ["render"]
+__all__ = ["render_page"]

@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
-from dse.analysis.analysis import gap
+from dse.analysis.analysis import mean_gaps
 from dse.analysis.findings import Band, Findings
 from dse.analysis.fronts import MISSING
 from dse.analysis.runs import Runs
 from dse.analysis.study import Study, Triple
 from dse.report.page.standing import CLOSE
 from dse.report.page.tables import PageTable
-from dse.report.plots.style import styles
+from dse.report.plots.style import searcher_styles
 
 DIGITS, END_DIGITS = 5, 4
 """Of a figure in the data, and of the ends of its interval: a screen shows fewer."""
@@ -49,9 +49,9 @@ class Entry:
     leading: bool
 
 
-def legend(study: Study) -> tuple[Entry, ...]:
+def legend_entries(study: Study) -> tuple[Entry, ...]:
     """The searchers as figures draw them, in the campaign's order."""
-    looks = styles(study.searchers, study.reference, study.looks)
+    looks = searcher_styles(study.searchers, study.reference, study.looks)
     return tuple(
         Entry(
             name,
@@ -64,7 +64,7 @@ def legend(study: Study) -> tuple[Entry, ...]:
     )
 
 
-def filters(study: Study) -> tuple[Filter, ...]:
+def problem_filters(study: Study) -> tuple[Filter, ...]:
     """What the page offers to choose problems by: what they do not all have alike."""
     found = [facets(problem) for problem in study.problems]
     values = (tuple(dict.fromkeys(one)) for one in zip(*found, strict=True))
@@ -77,7 +77,8 @@ def explorer_data(study: Study, findings: Findings) -> dict[str, Any]:
     place = {name: number for number, name in enumerate(study.searchers)}
     over = [{"problems": list(range(len(study.problems))), "curves": _curves(findings.gap, place)}]
     over += [
-        {"problems": list(part.problems), "curves": _curves(part.gap, place)} for part in selections(study)
+        {"problems": list(part.problems), "curves": _curves(part.gap, place)}
+        for part in page_selections(study)
     ]
     return {
         "budget": study.budget,
@@ -87,7 +88,7 @@ def explorer_data(study: Study, findings: Findings) -> dict[str, Any]:
         "searchers": [
             {"name": one.name, "colour": one.colour, "text": one.text, "dash": one.dash}
             | ({"cut": True} if one.name in study.cut else {})
-            for one in legend(study)
+            for one in legend_entries(study)
         ],
         "over": over,
         "problems": [
@@ -129,10 +130,10 @@ def _problem(
 
 
 def _curves(bands: Mapping[str, Band], place: Mapping[str, int]) -> dict[int, list[list[float | None]]]:
-    return {place[name]: curve(band) for name, band in bands.items()}
+    return {place[name]: curve_points(band) for name, band in bands.items()}
 
 
-def curve(band: Band) -> list[list[float | None]]:
+def curve_points(band: Band) -> list[list[float | None]]:
     """`[samples, centre, low, high]` where one of them changes, and at the end: a curve goes in steps."""
     columns = [
         [_figure(float(value), digits) for value in part]
@@ -173,7 +174,7 @@ class Marks:
         return " ".join(named), problem
 
 
-def marks(study: Study) -> Marks:
+def table_marks(study: Study) -> Marks:
     """The marks of a study's tables."""
     members: dict[str, list[str]] = {}
     for place, group in enumerate(study.groups.values()):
@@ -201,7 +202,7 @@ def facets(problem: Triple) -> tuple[str, str, str]:
     return layer.rpartition(":")[0] or layer, accelerator, objective
 
 
-def selections(study: Study) -> tuple[Selection, ...]:
+def page_selections(study: Study) -> tuple[Selection, ...]:
     """The parts that one value or any of each facet picks, but for the whole; MAX_PARTS at most."""
     found = [facets(problem) for problem in study.problems]
     parts = dict.fromkeys(
@@ -213,7 +214,7 @@ def selections(study: Study) -> tuple[Selection, ...]:
     )
     runs = Runs(study, RESAMPLES)
     return tuple(
-        Selection(places, gap(runs, {study.problems[place] for place in places}))
+        Selection(places, mean_gaps(runs, {study.problems[place] for place in places}))
         for places in itertools.islice(parts, MAX_PARTS)
     )
 

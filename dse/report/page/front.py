@@ -17,7 +17,7 @@ from dse.report.page.markup import nest_markup
 from dse.report.plots.scales import log_ticks
 from dse.report.plots.style import styles_of
 from dse.support.errors import InputError
-from dse.support.quantities import quantity
+from dse.support.quantities import quantity_in_words
 
 WIDTH, HEIGHT, LEFT, BELOW, ROOM = 760, 420, 90, 44, 1.1
 DIGITS = 6
@@ -57,7 +57,9 @@ class Shown:
     @property
     def words(self) -> str:
         """Its figures."""
-        return f"{quantity(self.seconds, 's', DIGITS)}, {quantity(self.joules, 'J', DIGITS)}"
+        return (
+            f"{quantity_in_words(self.seconds, 's', DIGITS)}, {quantity_in_words(self.joules, 'J', DIGITS)}"
+        )
 
 
 def front_page(title: str, how: str, points: Sequence[Shown]) -> str:
@@ -85,7 +87,7 @@ def drawn(points: Sequence[Shown], *, linked: bool = True) -> Markup:
     up = _axis([point.joules for point in points], HEIGHT - BELOW, 12)
     parts = [
         Markup('<text x="{}" y="{}" text-anchor="middle">{}</text>').format(
-            x, HEIGHT - 20, quantity(tick, "s", 3)
+            x, HEIGHT - 20, quantity_in_words(tick, "s", 3)
         )
         for tick, x in across[1]
     ]
@@ -93,7 +95,7 @@ def drawn(points: Sequence[Shown], *, linked: bool = True) -> Markup:
         parts += [
             Markup('<line x1="{}" x2="{}" y1="{}" y2="{}" stroke="var(--rule)"/>').format(LEFT, WIDTH, y, y),
             Markup('<text x="{}" y="{}" text-anchor="end">{}</text>').format(
-                LEFT - 6, y + 4, quantity(tick, "J", 3)
+                LEFT - 6, y + 4, quantity_in_words(tick, "J", 3)
             ),
         ]
     for place, point in enumerate(points):

@@ -20,7 +20,7 @@ from dse.core.evaluation import Evaluation
 from dse.core.objective import names_several
 from dse.core.problem import AnyProblem, Design
 from dse.report.page.commands import check_command, search_command
-from dse.report.page.markup import NONE, compared, energy, percent, quantity
+from dse.report.page.markup import NONE, compared_ratio, energy_markup, percent_markup, quantity_markup
 from dse.support.errors import InputError
 
 NOTHING_FOUND = "No run has found a feasible mapping."
@@ -97,7 +97,7 @@ def gap_to_optimum(study: Study, problem: Triple, loss: float) -> Gap:
         return Gap("unknown", known, math.nan)
     if not optimum["lower_bound"]:
         ratio, base = loss / optimum["loss"], "the best of perfect factors"
-        words = compared(ratio, base) if ratio >= 1 else f"{percent(1 - ratio)} below {base}"
+        words = compared_ratio(ratio, base) if ratio >= 1 else f"{percent_markup(1 - ratio)} below {base}"
         return Gap("unknown", f"{words}; no bound is known", ratio)
     ratio = loss / optimum["lower_bound"]
     if ratio < 1 - SAME:
@@ -105,8 +105,8 @@ def gap_to_optimum(study: Study, problem: Triple, loss: float) -> Gap:
     if ratio < 1 + SAME:
         return Gap("optimal", "proven optimum", ratio)
     if optimum["status"] == OPTIMAL:
-        return Gap("above", compared(ratio, "the proven optimum"), ratio)
-    return Gap("bound", f"at most {compared(ratio, 'the optimum')}", ratio)
+        return Gap("above", compared_ratio(ratio, "the proven optimum"), ratio)
+    return Gap("bound", f"at most {compared_ratio(ratio, 'the optimum')}", ratio)
 
 
 def _best(study: Study, problem: Triple, made: Made) -> BestMapping:
@@ -123,7 +123,7 @@ def _best(study: Study, problem: Triple, made: Made) -> BestMapping:
         sample=int(cell.steps["index"][-1]) + 1 if cell else 0,
         loss=loss,
         unit=study.unit(problem[2]),
-        shown=quantity(loss, study.unit(problem[2])),
+        shown=quantity_markup(loss, study.unit(problem[2])),
         runs=len(runs),
         equals=dict(Counter(one.searcher for one in found if one.best <= loss * (1 + SAME))),
         gap=gap_to_optimum(study, problem, loss),
@@ -249,10 +249,10 @@ def break_down(
         infeasible=found.reason or "",
         against="" if own else _against(found, evaluation, problem.model.name),
         bound=detail.bound,
-        utilisation=percent(found.breakdown.utilisation),
+        utilisation=percent_markup(found.breakdown.utilisation),
         overlap=overlap,
         cycles=_parts({name: (count, f"{count:,}") for name, count in cycles.items()}, whole),
-        energy=_parts({name: (part, energy(part)) for name, part in detail.energy_nj.items()}),
+        energy=_parts({name: (part, energy_markup(part)) for name, part in detail.energy_nj.items()}),
         kinds=kinds,
         words=tuple(_row(store, kinds, detail) for store in detail.words),
     )
@@ -261,7 +261,7 @@ def break_down(
 def _parts(figures: Table[str, tuple[float, str]], total: float | None = None) -> tuple[Part, ...]:
     total = total or sum(value for value, _ in figures.values()) or 1.0
     return tuple(
-        Part(name, text, percent(value / total), round(100 * value / total, 2))
+        Part(name, text, percent_markup(value / total), round(100 * value / total, 2))
         for name, (value, text) in figures.items()
     )
 
@@ -277,5 +277,5 @@ def _against(found: Evaluation, evaluation: Evaluation, model: str) -> str:
     other = evaluation.figures
     return (
         f"{cycles:,} cycles, {cycles / other['cycles']:.3g} times those by {model}; "
-        f"{energy(spent)}, {spent / other['energy_nj']:.3g} times that by {model}"
+        f"{energy_markup(spent)}, {spent / other['energy_nj']:.3g} times that by {model}"
     )

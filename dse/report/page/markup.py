@@ -29,7 +29,7 @@ def nest_markup(text: str) -> Markup:
     return Markup("\n").join(_line(line) for line in text.rstrip("\n").split("\n"))
 
 
-def breakable(name: str) -> Markup:
+def breakable_name(name: str) -> Markup:
     """A name that may be broken after its joints, as in `mobilenet_v2:features.2.expand`."""
     return Markup("<wbr>").join(escape(part) for part in _JOINT.split(name))
 
@@ -61,36 +61,36 @@ def inline_svg(svg: str, prefix: str, label: str) -> Markup:
     return Markup(_OPENING.sub(f'<svg role="img" aria-label="{escaped(label)}"', body, count=1))
 
 
-def quantity(value: float, unit: str) -> str:
-    """`dse.support.quantities.quantity` as it is printed: `173.2 µs`, or with a power of ten."""
-    return printed(quantities.quantity(value, unit))
+def quantity_markup(value: float, unit: str) -> str:
+    """`dse.support.quantities.quantity_in_words` as it is printed: `173.2 µs`, or with a power of ten."""
+    return printed(quantities.quantity_in_words(value, unit))
 
 
-def energy(nanojoule: float) -> str:
+def energy_markup(nanojoule: float) -> str:
     """The energy that figures have in nanojoule."""
-    return printed(quantities.energy(nanojoule))
+    return printed(quantities.energy_in_words(nanojoule))
 
 
-def scientific(value: float) -> str:
+def scientific_markup(value: float) -> str:
     """Four digits; as a power of ten where the number is far from one."""
     return printed(f"{value:.4g}")
 
 
 def printed(text: str) -> str:
     """A figure set as in print: a power of ten with its exponent raised, and no line breaks."""
-    powers = _POWER.sub(lambda found: f" {TIMES} 10{quantities.raised(int(found[1]))}", text)
+    powers = _POWER.sub(lambda found: f" {TIMES} 10{quantities.raised_power(int(found[1]))}", text)
     return powers.replace(" ", NO_BREAK)
 
 
-def percent(share: float) -> str:
+def percent_markup(share: float) -> str:
     """`0.0043 %`, `1.9 %`, `54 %`."""
     hundredths = 100 * share
     return f"{hundredths:.2g}{NO_BREAK}%" if abs(hundredths) < 9.95 else f"{hundredths:.0f}{NO_BREAK}%"
 
 
-def compared(ratio: float, base: str) -> str:
+def compared_ratio(ratio: float, base: str) -> str:
     """A ratio of 1 or more to something: `1.9 % above the optimum`, from 2 on `3.2 times the optimum`."""
-    return f"{percent(ratio - 1)} above {base}" if ratio < 2 else f"{ratio:.3g} times {base}"
+    return f"{percent_markup(ratio - 1)} above {base}" if ratio < 2 else f"{ratio:.3g} times {base}"
 
 
 def ratio_text(value: float) -> str:
@@ -102,7 +102,7 @@ def ratio_text(value: float) -> str:
     return f"{value:.3f}" if value < 10 else f"{value:,.3g}" if value < 1000 else f"{value:.3g}"
 
 
-def duration(seconds: float) -> str:
+def duration_markup(seconds: float) -> str:
     """`12 s`, `4 min 5 s`, `3 h 20 min`."""
     whole = round(seconds)
     if whole < 1:
@@ -114,6 +114,6 @@ def duration(seconds: float) -> str:
     return f"{whole // 3600:,} h {whole % 3600 // 60} min"
 
 
-def counted(number: int, noun: str) -> str:
+def counted_markup(number: int, noun: str) -> str:
     """`1 seed`, `2,000 samples`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"

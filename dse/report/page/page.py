@@ -22,17 +22,25 @@ from markupsafe import Markup
 from dse.analysis.findings import Findings
 from dse.analysis.repriced import Repriced
 from dse.analysis.study import Study, make_problems
-from dse.report.conclusions import conclude
+from dse.report.conclusions import conclude_study
 from dse.report.formats import Table
-from dse.report.page.explorer import as_markup, explorer_data, filters, legend, marks
+from dse.report.page.explorer import as_markup, explorer_data, legend_entries, problem_filters, table_marks
 from dse.report.page.front import page_fronts
 from dse.report.page.mappings import BestMapping, best_mappings
-from dse.report.page.markup import NONE, breakable, energy, inline_svg, nest_markup, quantity, ratio_text
-from dse.report.page.provenance import Provenance, provenance, summary_line
-from dse.report.page.standing import standings
+from dse.report.page.markup import (
+    NONE,
+    breakable_name,
+    energy_markup,
+    inline_svg,
+    nest_markup,
+    quantity_markup,
+    ratio_text,
+)
+from dse.report.page.provenance import Provenance, study_provenance, summary_line
+from dse.report.page.standing import standings_table
 from dse.report.page.tables import PageCell, PageTable, page_repriced, page_table
-from dse.report.plots import draw
-from dse.report.warnings import refuted
+from dse.report.plots import draw_figures
+from dse.report.warnings import refuted_bounds
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -92,7 +100,7 @@ class Page:
         )
 
 
-def render(
+def render_page(
     study: Study,
     findings: Findings,
     figures: Mapping[str, str] | None = None,
@@ -108,11 +116,11 @@ def _context(
     study: Study, findings: Findings, tables: Iterable[Table], repriced: Sequence[Repriced]
 ) -> dict[str, Any]:
     problems = make_problems(study)
-    conclusions, alarms = conclude(study, findings), refuted(study)
+    conclusions, alarms = conclude_study(study, findings), refuted_bounds(study)
     mappings = best_mappings(study, problems)
-    origin = provenance(study, problems)
+    origin = study_provenance(study, problems)
     script = _script()
-    key = legend(study)
+    key = legend_entries(study)
     return {
         "study": study,
         "conclusions": conclusions,
@@ -120,8 +128,8 @@ def _context(
         "line": summary_line(study),
         "alarms": alarms,
         "cares": [warning for warning in conclusions.warnings if warning not in alarms],
-        "answer": standings(study, findings, brief=True),
-        "standing": standings(study, findings),
+        "answer": standings_table(study, findings, brief=True),
+        "standing": standings_table(study, findings),
         "curves": bool(findings.convergence),
         "tables": [
             (table.question, [page_table(*section) for section in table.brief])
@@ -134,11 +142,11 @@ def _context(
         "repriced": page_repriced(study, repriced),
         "origin": origin,
         "data": as_markup(explorer_data(study, findings)),
-        "filters": filters(study),
+        "filters": problem_filters(study),
         "machine": study.machine,
         "legend": key,
         "looks": {entry.name: entry for entry in key},
-        "marks": marks(study),
+        "marks": table_marks(study),
         "problems": _problems(origin),
         "settings_known": bool(study.about.get("settings")),
         "allowed": content_policy(script),
@@ -213,7 +221,7 @@ def _reached(best: BestMapping) -> str:
 def _now(best: BestMapping) -> str:
     """What the mapping costs now and what the record says."""
     loss = best.priced.evaluation.loss[best.problem[2]] if best.priced else None
-    now = "infeasible" if loss is None else quantity(loss, best.unit)
+    now = "infeasible" if loss is None else quantity_markup(loss, best.unit)
     return f"{now} now, {best.shown} there"
 
 
@@ -228,8 +236,13 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"nest": nest_markup, "breakable": breakable, "reached": _reached, "now": _now}
-    environment.globals |= {"energy": energy, "NONE": NONE}
+    environment.filters |= {
+        "nest": nest_markup,
+        "breakable": breakable_name,
+        "reached": _reached,
+        "now": _now,
+    }
+    environment.globals |= {"energy": energy_markup, "NONE": NONE}
     return environment
 
 
@@ -251,7 +264,7 @@ class Caption:
 
 def captions(study: Study, findings: Findings, names: Iterable[str]) -> dict[str, Caption]:
     """The captions of the figures of those names; one that is not ours has its name alone."""
-    drawings = draw(study, findings)
+    drawings = draw_figures(study, findings)
     found = {}
     for name in names:
         if name in drawings:

@@ -11,7 +11,7 @@ from dse import __version__
 from dse.analysis.study import OPTIMAL, Made, Study, Triple
 from dse.report import limits
 from dse.report.page.commands import campaign_toml
-from dse.report.page.markup import counted, duration, scientific
+from dse.report.page.markup import counted_markup, duration_markup, scientific_markup
 from dse.search.searcher import shown_settings
 from dse.support.hashing import digest
 from dse.support.toml import toml_value
@@ -55,7 +55,7 @@ class Provenance:
     toml_file: str
 
 
-def provenance(study: Study, problems: Mapping[Triple, Made]) -> Provenance:
+def study_provenance(study: Study, problems: Mapping[Triple, Made]) -> Provenance:
     """All of it, in the campaign's order."""
     about = study.about
     toml = campaign_toml(study, problems)
@@ -68,14 +68,14 @@ def provenance(study: Study, problems: Mapping[Triple, Made]) -> Provenance:
         searchers=tuple(_searcher(study, name) for name in study.searchers),
         machines=_accelerators(study, problems),
         problems=tuple(_problem(study, triple, made) for triple, made in problems.items()),
-        fingerprint=fingerprint(study),
+        fingerprint=study_fingerprint(study),
         commands=run,
         toml=toml,
         toml_file=file,
     )
 
 
-def fingerprint(study: Study) -> str:
+def study_fingerprint(study: Study) -> str:
     """SHA-256 over the fingerprints of all finished cells: equal where the same was run."""
     return digest(sorted(summary.fingerprint for summary in study.summaries))
 
@@ -85,8 +85,10 @@ def summary_line(study: Study) -> str:
     done = len(study.summaries)
     of = "" if done == study.planned else f" (of {study.planned:,} planned)"
     return (
-        f"{counted(len(study.searchers), 'searcher')}, {counted(len(study.problems), 'problem')}, "
-        f"{limits.seeds(study)}: {counted(done, 'run')}{of} of {limits.samples(study)}, "
+        f"{counted_markup(len(study.searchers), 'searcher')}, "
+        f"{counted_markup(len(study.problems), 'problem')}, "
+        f"{limits.seeds_in_words(study)}: {counted_markup(done, 'run')}{of} of "
+        f"{limits.samples_in_words(study)}, "
         f"cost model {study.cost_model}"
     )
 
@@ -98,13 +100,13 @@ def _lines(study: Study) -> tuple[Fact, ...]:
     found = [
         ("Campaign", study.name),
         ("Runs", f"{len(study.summaries):,} of {study.planned:,} done"),
-        ("Budget", f"{limits.samples(study)} a run; {samples:,} in all"),
-        ("Seeds", f"{limits.seeds(study).partition(' seed')[0]} for each searcher on each problem"),
+        ("Budget", f"{limits.samples_in_words(study)} a run; {samples:,} in all"),
+        ("Seeds", f"{limits.seeds_in_words(study).partition(' seed')[0]} for each searcher on each problem"),
         ("Cost model", study.cost_model),
-        ("CPU time", duration(seconds)),
+        ("CPU time", duration_markup(seconds)),
     ]
     if wall:
-        found.append(("Wall time", duration(wall)))
+        found.append(("Wall time", duration_markup(wall)))
     return (*found, ("Report by", f"dse-arena {__version__}"))
 
 
@@ -114,12 +116,15 @@ def _run(run: Any) -> Fact:
         return "A run", str(run)
     machine = run.get("machine") or {}
     parts = [str(machine["processor"])] if machine.get("processor") else []
-    parts += [counted(machine["cores"], "core")] if isinstance(machine.get("cores"), int) else []
+    parts += [counted_markup(machine["cores"], "core")] if isinstance(machine.get("cores"), int) else []
     parts += [f"{machine['memory_gib']} GiB"] if "memory_gib" in machine else []
     parts += [str(machine["system"])] if "system" in machine else []
     parts += [f"Python {machine['python']}"] if "python" in machine else []
     cells, workers, wall = (run.get(key, 0) for key in ("cells", "workers", "wall_seconds"))
-    return f"{counted(cells, 'run')} in {duration(wall)} by {counted(workers, 'worker')}", ", ".join(parts)
+    return (
+        f"{counted_markup(cells, 'run')} in {duration_markup(wall)} by {counted_markup(workers, 'worker')}",
+        ", ".join(parts),
+    )
 
 
 def _searcher(study: Study, name: str) -> SearcherFact:
@@ -152,5 +157,5 @@ def _problem(study: Study, triple: Triple, made: Made) -> ProblemFact:
     given = made.problem.options
     fixed = "".join(f", {gene} fixed at {value}" for gene, value in given["fixed"].items())
     open_too = f", space {made.problem.opened[0] or 'of its own'}" if "parts" in given else ""
-    size = f"{scientific(space.mappings)}, tiles {given['tiles']}{fixed}{open_too}"
+    size = f"{scientific_markup(space.mappings)}, tiles {given['tiles']}{fixed}{open_too}"
     return ProblemFact(label, f"{layer}: {layer.macs:,} MACs", size, proof)

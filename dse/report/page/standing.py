@@ -9,9 +9,9 @@ import numpy as np
 
 from dse.analysis.findings import Findings
 from dse.analysis.study import Study
-from dse.report.limits import missing
-from dse.report.page.markup import NONE, counted, percent, ratio_text
-from dse.report.tables.standing import BEST, goal, leading, measure
+from dse.report.limits import missing_searchers
+from dse.report.page.markup import NONE, counted_markup, percent_markup, ratio_text
+from dse.report.tables.standing import BEST, compared_measure, leading_searcher, ratio_goal
 
 CLOSE = 1.01
 """A run whose final loss is at most this times the best known has come close."""
@@ -62,7 +62,7 @@ class Standings:
     best: str
 
 
-def standings(study: Study, findings: Findings, brief: bool = False) -> Standings:
+def standings_table(study: Study, findings: Findings, brief: bool = False) -> Standings:
     """The table of the searchers that have runs of the whole budget on every problem.
 
     In `brief`, where they are many, it has the LEADERS best of them and the reference.
@@ -78,16 +78,16 @@ def standings(study: Study, findings: Findings, brief: bool = False) -> Standing
         shown = [name for place, name in enumerate(order) if place < LEADERS or name == study.reference]
     finite = [value for name in shown for value in ends[name] if math.isfinite(value)]
     least, most = min([1.0, *finite]), max([1.0, *finite])
-    lead = leading(study, findings)
+    lead = leading_searcher(study, findings)
     best = lead.searcher if lead and lead.against else ""
     verdicts = {best: BEST, **lead.against} if lead else {}
     rows = tuple(
         _row(study, findings, name, ends[name], (least, most), verdicts.get(name, NONE)) for name in shown
     )
     others = [ends[name][0] for name in order if name not in shown]
-    rest = f"{counted(len(others), 'other')}: {_range(others[0], others[-1])}" if others else ""
-    names = goal(study), measure(study)
-    return Standings(rows, ratio_text(least), ratio_text(most), *names, missing(study), rest, best)
+    rest = f"{counted_markup(len(others), 'other')}: {_range(others[0], others[-1])}" if others else ""
+    names = ratio_goal(study), compared_measure(study)
+    return Standings(rows, ratio_text(least), ratio_text(most), *names, missing_searchers(study), rest, best)
 
 
 def _range(low: float, high: float) -> str:
@@ -121,7 +121,7 @@ def _row(
         width=right - left,
         close=f"{close:,} of {runs:,}",
         close_share=close / max(runs, 1),
-        infeasible=percent(infeasible),
+        infeasible=percent_markup(infeasible),
         infeasible_share=infeasible,
         start=study.begins(name) or NONE,
         seconds=f"{(spent.searcher_seconds + spent.model_seconds) / max(spent.cells, 1):,.1f}",

@@ -12,7 +12,7 @@ from dse.analysis.stats.bootstrap import LEAST_SEEDS
 from dse.analysis.study import Study
 from dse.report.formats import Section
 from dse.report.page.markup import NONE
-from dse.report.tables.repriced import caveat, finding, repriced_sections
+from dse.report.tables.repriced import repriced_caveat, repriced_finding, repriced_sections
 
 _NUMBER = re.compile(
     r"[<>≤≥~]?\s*(?P<number>[-+]?(\d[\d,]*)(\.\d+)?(e[-+]?\d+)?)\s*(%|x)?(\s*[\[(].*[\])]|\s+(of|to)\s.*)?",
@@ -125,5 +125,10 @@ def _section(study: Study, repriced: Repriced, place: int) -> PageRepriced:
         first = number == 0 and repriced.overall is not None
         rankings.append(PageRanking("" if first else sentence, page_table(*section)))
     return PageRepriced(
-        anchor, repriced.other, finding(repriced), caveat(repriced), LEAST_SEEDS, tuple(rankings)
+        anchor,
+        repriced.other,
+        repriced_finding(repriced),
+        repriced_caveat(repriced),
+        LEAST_SEEDS,
+        tuple(rankings),
     )

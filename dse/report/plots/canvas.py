@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.report.plots.scales import log_ticks, number, thin, thin_steps
-from dse.report.plots.style import BACKGROUND, INK, MUTED, RULE, Style, wrapped
+from dse.report.plots.scales import axis_number, log_ticks, thin_points, thin_steps
+from dse.report.plots.style import BACKGROUND, INK, MUTED, RULE, Style, wrapped_text
 from dse.support.arrays import FloatArray
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def headed_figure(width: float, height: float, title: str, subtitle: str) -> tup
     One as wide as a column has its title from what is around it, and lines of the rest as needed. Returns the
     figure too how many inches lower its panels stand than under a heading of two lines.
     """
-    lines = [subtitle] if width >= WIDTH else wrapped(subtitle, width - 0.2, SMALL)
+    lines = [subtitle] if width >= WIDTH else wrapped_text(subtitle, width - 0.2, SMALL)
     first = 0.25 if width >= WIDTH else 0.06
     down = first + LINE * (len(lines) - 1) - 0.25
     figure = new_figure(width, height + down)
@@ -98,7 +98,7 @@ def headed_figure(width: float, height: float, title: str, subtitle: str) -> tup
     return figure, down
 
 
-def frame(axes: Axes, title: str = "", grid: Literal["x", "y"] = "y") -> None:
+def frame_panel(axes: Axes, title: str = "", grid: Literal["x", "y"] = "y") -> None:
     """What all panels share: two spines, a light grid on `grid` (x or y), a title at the left."""
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
@@ -119,7 +119,7 @@ def log_axis(
         axes.set_ylim(low, high)
     axis = axes.xaxis if which == "x" else axes.yaxis
     ticks = log_ticks(low / scale, high / scale, most)
-    axis.set_ticks([tick * scale for tick in ticks], [number(tick) + sign for tick in ticks])
+    axis.set_ticks([tick * scale for tick in ticks], [axis_number(tick) + sign for tick in ticks])
     axis.set_ticks([], minor=True)
 
 
@@ -135,7 +135,7 @@ def sample_axis(axes: Axes, budget: int, label: bool = True, log: bool = True) -
         axes.set_xlim(0, budget)
         ticks = [0, budget / 2] if budget % 2 == 0 else [0]
     ticks.append(budget)
-    axes.xaxis.set_ticks(ticks, [number(tick) for tick in ticks])
+    axes.xaxis.set_ticks(ticks, [axis_number(tick) for tick in ticks])
     if label:
         axes.set_xlabel("samples", labelpad=2)
 
@@ -155,7 +155,7 @@ def panel_points(axes: Axes) -> tuple[float, float]:
     return box.width * width * 72, box.height * height * 72
 
 
-def curve(
+def draw_curve(
     axes: Axes,
     x: NDArray[Any],
     centre: FloatArray,
@@ -168,7 +168,7 @@ def curve(
     The best so far stays what it is until a better one is found, as shares of what is reached do: such a
     curve goes in `steps`, and nothing is drawn that no run had between two of its points.
     """
-    kept = thin_steps if steps else thin
+    kept = thin_steps if steps else thin_points
     line = _finite(x, centre)
     if interval is not None:
         low, high = interval
@@ -176,7 +176,9 @@ def curve(
         if inside.any():
             top = np.where(np.isfinite(high), high, axes.get_ylim()[1])
             at, least, most = x[inside], low[inside], top[inside]
-            some = kept(shares(axes, "x", at), shares(axes, "y", least), shares(axes, "y", most))
+            some = kept(
+                axis_shares(axes, "x", at), axis_shares(axes, "y", least), axis_shares(axes, "y", most)
+            )
             axes.fill_between(
                 at[some], least[some], most[some], step="post" if steps else None,
                 color=style.colour, alpha=0.13, linewidth=0, zorder=2,
@@ -184,7 +186,7 @@ def curve(
     if line is None:
         return
     at, value = line
-    some = kept(shares(axes, "x", at), shares(axes, "y", value), tolerance=0.002)
+    some = kept(axis_shares(axes, "x", at), axis_shares(axes, "y", value), tolerance=0.002)
     axes.plot(
         at[some],
         value[some],
@@ -203,7 +205,7 @@ def _finite(x: NDArray[Any], y: FloatArray) -> tuple[NDArray[Any], FloatArray] |
     return (x[inside], y[inside]) if inside.any() else None
 
 
-def shares(axes: Axes, which: str, values: NDArray[Any]) -> FloatArray:
+def axis_shares(axes: Axes, which: str, values: NDArray[Any]) -> FloatArray:
     """Values as shares of the axis that they are on."""
     scale, limits = (
         (axes.get_xscale(), axes.get_xlim()) if which == "x" else (axes.get_yscale(), axes.get_ylim())
@@ -215,13 +217,13 @@ def shares(axes: Axes, which: str, values: NDArray[Any]) -> FloatArray:
     return np.asarray((values - low) / (high - low), dtype=np.float64)
 
 
-def markers(axes: Axes, x: NDArray[Any], y: FloatArray, style: Style, place: float) -> None:
+def draw_markers(axes: Axes, x: NDArray[Any], y: FloatArray, style: Style, place: float) -> None:
     """The searcher's marker on its curve at three spots; `place`, 0 to 1, keeps searchers' spots apart."""
     line = _finite(x, y)
     if line is None:
         return
     at, value = line
-    spots = shares(axes, "x", at)
+    spots = axis_shares(axes, "x", at)
     low, high = axes.get_ylim()
     seen = np.flatnonzero((spots >= 0) & (spots < 0.97) & (value >= low) & (value <= high))
     if not len(seen):
@@ -260,12 +262,12 @@ def reference_line(axes: Axes, value: float, text: str) -> None:
     )
 
 
-def finite(values: Iterable[float]) -> list[float]:
+def finite_values(values: Iterable[float]) -> list[float]:
     """Those of the values that are numbers above 0."""
     return [float(value) for value in values if 0 < value < math.inf]
 
 
-def bare(axes: Axes) -> None:
+def bare_axes(axes: Axes) -> None:
     """Take a panel's frame and ticks away."""
     for side in axes.spines.values():
         side.set_visible(False)
@@ -273,14 +275,14 @@ def bare(axes: Axes) -> None:
     axes.set_yticks([])
 
 
-def note(axes: Axes, text: str) -> None:
+def draw_note(axes: Axes, text: str) -> None:
     """A remark in the middle of a panel that has nothing else to show."""
     axes.grid(False)
     axes.set_yticks([])
     axes.text(0.5, 0.5, text, transform=axes.transAxes, ha="center", va="center", color=MUTED, fontsize=7.5)
 
 
-def counted(count: int, what: str) -> str:
+def counted_label(count: int, what: str) -> str:
     """A number and its noun: 1 seed, 5 seeds."""
     return f"{count} {what}" if count == 1 else f"{count} {what}s"
 

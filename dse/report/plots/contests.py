@@ -9,20 +9,29 @@ import numpy as np
 
 from dse.analysis.findings import Efficiency, Findings, Improvement
 from dse.analysis.study import Study
-from dse.report.plots.canvas import WIDTH, add_panel, bare, counted, frame, headed_figure, log_axis, note
-from dse.report.plots.convergence import labelled, seeds
-from dse.report.plots.scales import number
+from dse.report.plots.canvas import (
+    WIDTH,
+    add_panel,
+    bare_axes,
+    counted_label,
+    draw_note,
+    frame_panel,
+    headed_figure,
+    log_axis,
+)
+from dse.report.plots.convergence import labelled_searchers, seeds_label
+from dse.report.plots.scales import axis_number
 from dse.report.plots.style import (
     BACKGROUND,
     INK,
     MUTED,
     Style,
     house_style,
-    luminance,
-    short,
+    relative_luminance,
     short_names,
+    short_text,
     styles_of,
-    widest,
+    widest_name,
 )
 from dse.support.arrays import FloatArray
 
@@ -45,22 +54,23 @@ def distribution_figure(study: Study, findings: Findings, width: float = WIDTH) 
     ratios = {name: values[~np.isnan(values)] for name, values in findings.gap_seeds.items()}
     ratios = {name: values for name, values in ratios.items() if len(values)}
     names = short_names(study.searchers)
-    left = 0.25 + widest(names.values())
+    left = 0.25 + widest_name(names.values())
     right = 0.75
     height = max(len(ratios), 1) * ROW
     figure, down = headed_figure(
         width,
         0.52 + height + 0.42,
         "Where each run ends, as a multiple of the best known",
-        f"a dot a run ({counted(len(study.problems), 'problem')}, {seeds(study, ends=True)}), box: middle "
+        f"a dot a run ({counted_label(len(study.problems), 'problem')}, "
+        f"{seeds_label(study, ends=True)}), box: middle "
         "half, line: median; right: runs without a feasible sample",
     )
     axes = add_panel(figure, left, down + 0.5, width - left - right, height)
-    frame(axes, grid="x")
+    frame_panel(axes, grid="x")
     finite = np.concatenate([values[np.isfinite(values)] for values in ratios.values()] or [np.empty(0)])
     if not len(finite):
-        note(axes, "no run has found anything feasible")
-        bare(axes)
+        draw_note(axes, "no run has found anything feasible")
+        bare_axes(axes)
         return figure
     medians = {name: float(np.median(values)) for name, values in ratios.items()}
     order = sorted(ratios, key=lambda name: medians[name])
@@ -147,10 +157,10 @@ def efficiency_figure(study: Study, findings: Findings, width: float = WIDTH) ->
     )
     strength = {row.other: row.ratio.value if row.ratio else 0.0 for row in ahead}
     others.sort(key=lambda name: -strength.get(name, -1.0))
-    names = labelled(study, 16)
-    left = 0.25 + widest(names.values())
+    names = labelled_searchers(study, 16)
+    left = 0.25 + widest_name(names.values())
     height = max(len(others), 2) * ROW
-    me = short(reference, 14)
+    me = short_text(reference, 14)
     wide = width >= WIDTH
     apart = height + 0.65
     figure, down = headed_figure(
@@ -158,7 +168,7 @@ def efficiency_figure(study: Study, findings: Findings, width: float = WIDTH) ->
         0.7 + height + 0.42 + (0 if wide else apart),
         "Samples that the other needs to reach its own median final loss, over those of the one",
         "right of 1 the one needs fewer; median over problems, with 95 % confidence intervals, "
-        f"{seeds(study)}; open: not reached on every problem",
+        f"{seeds_label(study)}; open: not reached on every problem",
     )
     across = (width - left - 0.75) / 2 if wide else width - left - 0.3
     steps = (across + 0.45, 0.0) if wide else (0.0, apart)
@@ -173,7 +183,7 @@ def efficiency_figure(study: Study, findings: Findings, width: float = WIDTH) ->
     low, high = max(low, 1e-4) / 1.6, min(high, 1e4) * 1.6
     titles = (f"{me} against each", f"each against {me}")
     for axes, rows, title in zip(panels, (ahead, behind), titles, strict=True):
-        frame(axes, title, grid="x")
+        frame_panel(axes, title, grid="x")
         log_axis(axes, "x", low, high, most=6 if wide else 5, sign=TIMES)
         axes.axvline(1, color=INK, linewidth=0.8)
         axes.set_ylim(max(len(others), 2) - 0.5, -0.5)
@@ -188,7 +198,7 @@ def efficiency_figure(study: Study, findings: Findings, width: float = WIDTH) ->
             label.set_color(looks[name].text)
     if not others:
         for axes in panels:
-            note(axes, "nobody to compare with")
+            draw_note(axes, "nobody to compare with")
     return figure
 
 
@@ -223,7 +233,7 @@ def _forest(axes: Axes, place: int, row: Efficiency, style: Style) -> None:
 
 
 def _short_number(value: float) -> str:
-    return number(float(f"{value:.2g}")) if math.isfinite(value) else "∞"
+    return axis_number(float(f"{value:.2g}")) if math.isfinite(value) else "∞"
 
 
 @house_style()
@@ -231,11 +241,11 @@ def improvement_figure(study: Study, findings: Findings, width: float = WIDTH) -
     """A matrix of how likely a run of the row's searcher ends lower than one of the column's; best first."""
     looks = styles_of(study)
     found = findings.improvement
-    order = ranked(found)
+    order = ranked_contests(found)
     count = max(len(order), 1)
     names = short_names(found.searchers, 14)
     shown = [names[found.searchers[index]] for index in order]
-    longest = widest(shown)
+    longest = widest_name(shown)
     left = 0.2 + longest
     side = min(1.0, (width - left - 0.15) / count)
     if longest > side:  # The names above are turned, and the last one leans out.
@@ -243,14 +253,14 @@ def improvement_figure(study: Study, findings: Findings, width: float = WIDTH) -
     high = min(0.72 * side, 0.44)
     turned: dict[str, Any] = {"rotation": 40, "ha": "left", "rotation_mode": "anchor"}
     room = 0.3 + 0.62 * longest if longest > side else 0.26
-    over = f"mean over problems, ties count half, {seeds(study, ends=True)}"
+    over = f"mean over problems, ties count half, {seeds_label(study, ends=True)}"
     how = f"{over}; below: 95 % confidence interval; bold: it excludes 50 %"
     title = "Probability that a run of the row's searcher ends lower than one of the column's"
     figure, down = headed_figure(width, 0.5 + room + count * high + 0.15, title, how)
     axes = add_panel(figure, left, down + 0.5 + room, side * count, count * high)
-    bare(axes)
+    bare_axes(axes)
     if len(order) < 2:
-        note(axes, "nobody to compare")
+        draw_note(axes, "nobody to compare")
         return figure
     axes.set_xlim(0, count)
     axes.set_ylim(count, 0)
@@ -269,7 +279,7 @@ def improvement_figure(study: Study, findings: Findings, width: float = WIDTH) -
     return figure
 
 
-def ranked(found: Improvement) -> list[int]:
+def ranked_contests(found: Improvement) -> list[int]:
     """The places of the searchers that can be compared with any other, best mean probability first."""
     others = np.where(np.eye(len(found.searchers), dtype=bool), np.nan, found.probability)
     means = {place: np.nanmean(row) for place, row in enumerate(others) if np.isfinite(row).any()}
@@ -300,5 +310,5 @@ def _shade(chance: float) -> tuple[str, str]:
     """White at 0 to a dark blue at 1, and the ink that can be read on it."""
     light, dark = (0xF6, 0xF9, 0xFC), (0x08, 0x3A, 0x6B)
     mixed = [a + (b - a) * chance**1.3 for a, b in zip(light, dark, strict=True)]
-    bright = luminance(*(channel / 255 for channel in mixed))
+    bright = relative_luminance(*(channel / 255 for channel in mixed))
     return "#" + "".join(f"{round(channel):02x}" for channel in mixed), INK if bright > 0.2 else BACKGROUND

@@ -16,20 +16,20 @@ from dse.report.plots.canvas import (
     UNTITLED,
     WIDTH,
     Grid,
-    counted,
-    curve,
-    finite,
-    frame,
+    counted_label,
+    draw_curve,
+    draw_markers,
+    draw_note,
+    finite_values,
+    frame_panel,
     log_axis,
-    markers,
-    note,
     reference_line,
     sample_axis,
     y_label,
 )
-from dse.report.plots.labels import Ends, end_labels, high_enough, room
+from dse.report.plots.labels import Ends, end_labels, high_enough, label_room
 from dse.report.plots.scales import unit_scale
-from dse.report.plots.style import Style, house_style, short, short_names, styles_of
+from dse.report.plots.style import Style, house_style, short_names, short_text, styles_of
 from dse.support.arrays import FloatArray
 
 if TYPE_CHECKING:
@@ -55,21 +55,21 @@ def convergence_figure(
     """A panel for each problem: the median over seeds of the best loss so far, with its interval."""
     looks = styles_of(study)
     columns = 1 if len(problems) == 1 or width < WIDTH else 2
-    names = labelled(study, 18 if len(problems) == 1 else 13)
+    names = labelled_searchers(study, 18 if len(problems) == 1 else 13)
     bands = [findings.convergence.get(problem, {}) for problem in problems]
     few = _most(bands) <= (FEW if len(problems) > 1 else MANY)
     beside = _room(names, bands, few)
     height = max(1.45 if len(problems) > 1 else 2.6, high_enough(_most(bands)))
     grid = Grid((beside,) * columns, height, width=width)
     shared = where(study, problems)
-    how = f"median of {seeds(study)}{shared}; {_how(study, few)}"
+    how = f"median of {seeds_label(study)}{shared}; {_how(study, few)}"
     figure, panels = grid.make(len(problems), "Best loss so far", how)
     for place, (axes, problem, found) in enumerate(zip(panels, problems, bands, strict=True)):
         _frame(axes, problem, shared)
         sample_axis(axes, study.budget, label=place >= len(problems) - columns)
         if _scale_to(axes, study, problem, found):
             draw_bands(axes, found, looks, few)
-            end_labels(axes, ends(found), looks, names, not few, early(study))
+            end_labels(axes, curve_ends(found), looks, names, not few, early_ends(study))
     return figure
 
 
@@ -82,28 +82,28 @@ def mean_loss_figure(
     Lower is better in both.
     """
     looks = styles_of(study)
-    names = labelled(study, 13)
+    names = labelled_searchers(study, 13)
     found = [findings.convergence.get(problem, {}) for problem in problems]
     few = _most(found) <= FEW
     beside = _room(names, found, few)
     rights = (0.1, beside) if width >= WIDTH else (beside,)
     grid = Grid(rights, max(1.45, high_enough(_most(found))), width=width)
     shared = where(study, problems)
-    how = f"medians of {seeds(study)}{shared}; {_how(study, few)}"
+    how = f"medians of {seeds_label(study)}{shared}; {_how(study, few)}"
     figure, panels = grid.make(
         2 * len(problems), "Mean loss of the samples drawn (left), and best loss so far (right)", how
     )
     for place, (problem, best) in enumerate(zip(problems, found, strict=True)):
         left, right = panels[2 * place : 2 * place + 2]
-        drawn = {name: coarse(band) for name, band in findings.mean_losses.get(problem, {}).items()}
+        drawn = {name: coarse_band(band) for name, band in findings.mean_losses.get(problem, {}).items()}
         _frame(left, problem, shared)
-        frame(right, "" if width >= WIDTH else "best so far")
+        frame_panel(right, "" if width >= WIDTH else "best so far")
         for axes, bands in ((left, drawn), (right, best)):
             sample_axis(axes, study.budget, label=place == len(problems) - 1, log=False)
             if _scale_to(axes, study, problem, best, drawn if axes is left else None):
                 draw_bands(axes, bands, looks, few and axes is right, steps=axes is right)
-        if finite(_finals(best)):
-            end_labels(right, ends(best), looks, names, not few, early(study))
+        if finite_values(_finals(best)):
+            end_labels(right, curve_ends(best), looks, names, not few, early_ends(study))
     return figure
 
 
@@ -111,24 +111,24 @@ def mean_loss_figure(
 def gap_figure(study: Study, findings: Findings, width: float = WIDTH) -> Figure:
     """Over all problems: how many times the best known loss each searcher's best so far is."""
     looks = styles_of(study)
-    names = labelled(study)
+    names = labelled_searchers(study)
     few = len(findings.gap) <= MANY
     beside, height = _room(names, [findings.gap], few), max(2.9, high_enough(len(findings.gap)))
     grid = Grid((beside,), height, above=UNTITLED, width=width)
-    over = counted(len(study.problems), "problem")
-    how = f"interquartile mean of logarithms over {over} and {seeds(study)}; {_how(study, few)}"
+    over = counted_label(len(study.problems), "problem")
+    how = f"interquartile mean of logarithms over {over} and {seeds_label(study)}; {_how(study, few)}"
     title = f"{MISSING}, so far" if study.of_fronts else "Best loss so far, as a multiple of the best known"
     figure, (axes,) = grid.make(1, title, how)
-    frame(axes)
+    frame_panel(axes)
     sample_axis(axes, study.budget)
     y_label(axes, MISSING if study.of_fronts else "best so far / best known")
-    if not finite(_finals(findings.gap)):
-        note(axes, "no searcher has runs with a feasible sample on most problems")
+    if not finite_values(_finals(findings.gap)):
+        draw_note(axes, "no searcher has runs with a feasible sample on most problems")
         return figure
-    log_axis(axes, "y", *limits(findings.gap, 1.0), most=8)
+    log_axis(axes, "y", *panel_limits(findings.gap, 1.0), most=8)
     reference_line(axes, 1.0, _floor(study))
     draw_bands(axes, findings.gap, looks, few)
-    end_labels(axes, ends(findings.gap), looks, names, not few, early(study))
+    end_labels(axes, curve_ends(findings.gap), looks, names, not few, early_ends(study))
     return figure
 
 
@@ -136,18 +136,18 @@ def gap_figure(study: Study, findings: Findings, width: float = WIDTH) -> Figure
 def fronts_figure(study: Study, findings: Findings, width: float = WIDTH) -> Figure:
     """Over all problems of several objectives: the share of the exact front's hypervolume that is missing."""
     looks = styles_of(study)
-    names = labelled(study)
+    names = labelled_searchers(study)
     few = len(findings.fronts) <= MANY
     beside, height = _room(names, [findings.fronts], few), max(2.9, high_enough(len(findings.fronts)))
     grid = Grid((beside,), height, above=UNTITLED, width=width)
-    how = f"interquartile mean over problems and {seeds(study)}; {_how(study, few)}"
+    how = f"interquartile mean over problems and {seeds_label(study)}; {_how(study, few)}"
     figure, (axes,) = grid.make(1, "Hypervolume missing to the exact front", how)
-    frame(axes)
+    frame_panel(axes)
     sample_axis(axes, study.budget)
     y_label(axes, "regret")
     axes.set_ylim(0, 1)
     draw_bands(axes, findings.fronts, looks, few)
-    end_labels(axes, ends(findings.fronts), looks, names, not few, early(study))
+    end_labels(axes, curve_ends(findings.fronts), looks, names, not few, early_ends(study))
     return figure
 
 
@@ -159,11 +159,11 @@ def draw_bands(axes: Axes, bands: Bands, looks: Looks, few: bool, steps: bool = 
     for place, (name, band) in enumerate(bands.items()):
         style = looks[name]
         interval = (band.low, band.high) if few or style.leading else None
-        curve(axes, band.samples, band.centre, style, interval, steps)
-        markers(axes, band.samples, band.centre, style, (place + 0.5) / len(bands))
+        draw_curve(axes, band.samples, band.centre, style, interval, steps)
+        draw_markers(axes, band.samples, band.centre, style, (place + 0.5) / len(bands))
 
 
-def coarse(band: Band) -> Band:
+def coarse_band(band: Band) -> Band:
     """The band in PARTS parts: geometric means of what is finite in each, at the samples where it ends."""
     if len(band.samples) <= PARTS:
         return band
@@ -178,26 +178,26 @@ def coarse(band: Band) -> Band:
     )
 
 
-def limits(bands: Bands, target: float, drawn: Bands | None = None) -> tuple[float, float]:
+def panel_limits(bands: Bands, target: float, drawn: Bands | None = None) -> tuple[float, float]:
     """The lowest and highest loss that a panel shows: from just below the target to where the race begins.
 
     All that searchers end with is inside; what the first few samples find may be above. So are the losses
     `drawn`, up to a thousand times the lowest.
     """
-    last = finite(_finals(bands))
-    low = min([*last, *finite([target])])
-    starts = finite(
+    last = finite_values(_finals(bands))
+    low = min([*last, *finite_values([target])])
+    starts = finite_values(
         float(np.min(band.centre[band.samples <= max(1, TOP_SHARE * band.samples[-1])], initial=math.inf))
         for band in bands.values()
     )
     high = max([*last, float(np.median(starts)) if starts else 0.0, 1.02 * low])
-    means = finite(value for band in (drawn or {}).values() for value in band.centre)
+    means = finite_values(value for band in (drawn or {}).values() for value in band.centre)
     high = max([high, *(min(mean, 1000 * low) for mean in means)])
     pad = (high / low) ** 0.07
     return low / pad, high * pad
 
 
-def ends(bands: Bands) -> Ends:
+def curve_ends(bands: Bands) -> Ends:
     """Where each curve ends, and its interval there."""
     return {
         name: (float(band.centre[-1]), float(band.low[-1]), float(band.high[-1]))
@@ -205,18 +205,18 @@ def ends(bands: Bands) -> Ends:
     }
 
 
-def seeds(study: Study, ends: bool = False) -> str:
+def seeds_label(study: Study, ends: bool = False) -> str:
     """How many seeds, in words; with `ends`, those of the searchers that have the whole budget."""
-    return bounds.seeds(study, ends)
+    return bounds.seeds_in_words(study, ends)
 
 
-def labelled(study: Study, width: int | None = None) -> dict[str, str]:
+def labelled_searchers(study: Study, width: int | None = None) -> dict[str, str]:
     """The searchers' names beside curves; those whose budget is smaller say where their curves end."""
     shown = short_names(study.searchers) if width is None else short_names(study.searchers, width)
     return {name: bounds.label(study, name, text) for name, text in shown.items()}
 
 
-def early(study: Study) -> dict[str, int]:
+def early_ends(study: Study) -> dict[str, int]:
     """The samples after which curves end that end before the others."""
     return {name: study.budget_of(name) for name in study.cut}
 
@@ -224,16 +224,16 @@ def early(study: Study) -> dict[str, int]:
 def where(study: Study, problems: Sequence[Triple]) -> str:
     """The accelerator that all the problems have, for a subtitle; nothing if they differ."""
     machines = {accelerator for _, accelerator, _ in problems}
-    return f" on {short(study.machine(machines.pop()), 36)}" if len(machines) == 1 else ""
+    return f" on {short_text(study.machine(machines.pop()), 36)}" if len(machines) == 1 else ""
 
 
 def _scale_to(axes: Axes, study: Study, problem: Triple, bands: Bands, drawn: Bands | None = None) -> bool:
     """Set a panel's axis of losses and its target; False, and a note, where there is nothing to show."""
     target, proven = study.target(problem)
-    if not finite(_finals(bands)):
-        note(axes, "nothing feasible yet" if bands else "no cell is done yet")
+    if not finite_values(_finals(bands)):
+        draw_note(axes, "nothing feasible yet" if bands else "no cell is done yet")
         return False
-    low, high = limits(bands, target, drawn)
+    low, high = panel_limits(bands, target, drawn)
     scale, label = unit_scale(problem[2], study.unit(problem[2]), math.sqrt(low * high))
     log_axis(axes, "y", low, high, scale=scale)
     y_label(axes, label)
@@ -245,7 +245,9 @@ def _scale_to(axes: Axes, study: Study, problem: Triple, bands: Bands, drawn: Ba
 
 def _frame(axes: Axes, problem: Triple, shared: str) -> None:
     layer, accelerator, _ = problem
-    frame(axes, short(layer, 42) if shared else f"{short(layer, 28)} on {short(accelerator, 14)}")
+    frame_panel(
+        axes, short_text(layer, 42) if shared else f"{short_text(layer, 28)} on {short_text(accelerator, 14)}"
+    )
 
 
 def _how(study: Study, few: bool) -> str:
@@ -253,7 +255,7 @@ def _how(study: Study, few: bool) -> str:
         return "one run each, so no intervals"
     if few:
         return "bands: 95 % confidence intervals"
-    return f"whiskers, and {short(study.reference, 14)}'s band: 95 % confidence intervals"
+    return f"whiskers, and {short_text(study.reference, 14)}'s band: 95 % confidence intervals"
 
 
 def _floor(study: Study) -> str:
@@ -268,7 +270,7 @@ def _most(bands: Iterable[Bands]) -> int:
 
 def _room(names: Mapping[str, str], bands: Sequence[Bands], few: bool) -> float:
     nothing = any(not math.isfinite(end) for found in bands for end in _finals(found))
-    return room(names.values(), 0 if few else _most(bands) + 1, nothing)
+    return label_room(names.values(), 0 if few else _most(bands) + 1, nothing)
 
 
 def _finals(bands: Bands) -> list[float]:

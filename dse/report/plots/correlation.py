@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dse.analysis.dependence import ALPHA, Dependence
-from dse.report.plots.canvas import WIDTH, add_panel, bare, headed_figure
-from dse.report.plots.style import INK, short_names, widest
+from dse.report.plots.canvas import WIDTH, add_panel, bare_axes, headed_figure
+from dse.report.plots.style import INK, short_names, widest_name
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -26,7 +26,7 @@ def correlation_figure(found: Dependence, title: str, subtitle: str = "") -> Fig
     from scipy.cluster.hierarchy import dendrogram
 
     count, names = len(found.names), short_names(found.names, 16)
-    label = widest(names.values())
+    label = widest_name(names.values())
     side = min(0.42, (WIDTH - TREE - label - 0.5) / (count + 1))
     high, top = 0.8 * side, 0.65 + 0.75 * label
     how = f"{subtitle}; bold: significant among all pairs"
@@ -45,7 +45,7 @@ def correlation_figure(found: Dependence, title: str, subtitle: str = "") -> Fig
     values[~found.varied[order]] = 0.0
     values[:, :-1][:, ~found.varied[order]] = 0.0
     axes = add_panel(figure, TREE + label + 0.3, top, side * (count + 1), count * high)
-    bare(axes)
+    bare_axes(axes)
     axes.imshow(values, cmap="RdBu_r", vmin=-1.4, vmax=1.4, aspect="auto", interpolation="none")
     for row, column in np.ndindex(values.shape):
         shown = found.varied[order[row]] and (column == count or found.varied[order[column]])

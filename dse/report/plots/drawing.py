@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from dse.analysis.findings import Findings
 from dse.analysis.study import Study, Triple
-from dse.report.limits import missing, without
+from dse.report.limits import missing_searchers, without_whom
 from dse.report.plots.canvas import WIDTH
 from dse.report.plots.contests import distribution_figure, efficiency_figure, improvement_figure
 from dse.report.plots.convergence import convergence_figure, fronts_figure, gap_figure, mean_loss_figure
@@ -60,7 +60,7 @@ class Drawing:
             return self.make(width)
 
 
-def draw(study: Study, findings: Findings) -> dict[str, Drawing]:
+def draw_figures(study: Study, findings: Findings) -> dict[str, Drawing]:
     """The figures of a study by name, in the order in which they are read.
 
     What needs a second searcher is left out where there is one only.
@@ -105,14 +105,14 @@ def _of_all(study: Study, findings: Findings) -> list[Drawing]:
             "distributions",
             "Where each run ends",
             "The final loss of every run over the best known: a dot a run, the box holds the middle half, "
-            f"the line is the median. Further left is better. {without(study)}".strip(),
+            f"the line is the median. Further left is better. {without_whom(study)}".strip(),
             lambda width: distribution_figure(study, findings, width),
         ),
         Drawing(
             "profiles",
             "How many runs end near the best known",
             "The share of runs whose final loss is at most so many times the best known. The higher curve is "
-            f"better. {without(study)}".strip(),
+            f"better. {without_whom(study)}".strip(),
             lambda width: profile_figure(study, findings, width),
         ),
         Drawing(
@@ -152,7 +152,7 @@ def _of_pairs(study: Study, findings: Findings) -> list[Drawing]:
             "Who ends lower",
             "The probability that a run of the row's searcher ends lower than a run of the column's, "
             "with its 95 % confidence interval. A stronger shade: the row's searcher is likelier the "
-            f"better one. {without(study)}".strip(),
+            f"better one. {without_whom(study)}".strip(),
             lambda width: improvement_figure(study, findings, width),
         ),
         Drawing(
@@ -168,7 +168,7 @@ def _of_pairs(study: Study, findings: Findings) -> list[Drawing]:
 
 def _shorter(study: Study) -> str:
     """How a pair is compared of which one has the smaller budget."""
-    return f" Both up to the smaller budget of a pair: {missing(study)}." if study.cut else ""
+    return f" Both up to the smaller budget of a pair: {missing_searchers(study)}." if study.cut else ""
 
 
 def _first_of(study: Study) -> str:

@@ -46,7 +46,7 @@ def write_drawing(drawing: Drawing, folder: Path, also_pdf: bool = False) -> lis
     """
     figure = drawing.build()
     found = []
-    for suffix, write in ((".png", png), (".pdf", pdf))[: 2 if also_pdf else 1]:
+    for suffix, write in ((".png", png_bytes), (".pdf", pdf_bytes))[: 2 if also_pdf else 1]:
         path = folder / f"{drawing.name}{suffix}"
         write_whole(path, write(figure), "figure")
         found.append(path)
@@ -63,7 +63,7 @@ def remove_stale(folder: Path, kept: Iterable[Path]) -> None:
         path.unlink(missing_ok=True)
 
 
-def png(figure: Figure) -> bytes:
+def png_bytes(figure: Figure) -> bytes:
     """The figure as a PNG of 200 dots an inch and few colours."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from PIL import Image
@@ -104,7 +104,7 @@ def few_colours(pixels: Bytes) -> tuple[Bytes, Bytes]:
     return table[packed], colours[chosen].astype(np.uint8)
 
 
-def pdf(figure: Figure) -> bytes:
+def pdf_bytes(figure: Figure) -> bytes:
     """The figure as a PDF with its text as text, in an embedded font."""
     out = io.BytesIO()
     with house_style():
@@ -112,7 +112,7 @@ def pdf(figure: Figure) -> bytes:
     return out.getvalue()
 
 
-def svg(figure: Figure) -> str:
+def svg_text(figure: Figure) -> str:
     """The figure as a small SVG document, opaque, with its text as text in the reader's own font."""
     out = io.StringIO()
     nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))

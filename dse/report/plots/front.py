@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.report.plots.canvas import POINT, UNTITLED, Grid, frame, log_axis, panel_points, y_label
+from dse.report.plots.canvas import POINT, UNTITLED, Grid, frame_panel, log_axis, panel_points, y_label
 from dse.report.plots.scales import unit_scale
 from dse.report.plots.style import house_style, text_width
-from dse.support.quantities import quantity
+from dse.support.quantities import quantity_in_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,7 +40,7 @@ def front_figure(title: str, how: str, fronts: Mapping[str, Sequence[tuple[float
     """
     grid = Grid((0.3,), 3.4, above=UNTITLED)
     figure, (axes,) = grid.make(1, title, how)
-    frame(axes)
+    frame_panel(axes)
     every = np.array([point for points in fronts.values() for point in points])
     low, high = every.min(axis=0), every.max(axis=0)
     room = np.maximum((high / low) ** _ROOM, 1.001)
@@ -74,7 +74,7 @@ def _name_the_best(axes: Axes, points: Points, low: Points, high: Points) -> Non
     places, taken = _places(axes, points, low, high), list[Box]()
     for of, which in least.items():
         seconds, joules = points[which]
-        text = f"least {of}: {quantity(seconds, 's', 3)}, {quantity(joules, 'J', 3)}"
+        text = f"least {of}: {quantity_in_words(seconds, 's', 3)}, {quantity_in_words(joules, 'J', 3)}"
         x, y = places[which] + (0, 2 * _BESIDE[1])
         wide = text_width(text, _SAID) / POINT
         right = x > panel_points(axes)[0] / 2
@@ -99,7 +99,7 @@ def regret_figure(
     """
     grid = Grid((1.85,), 2.8, above=UNTITLED)
     figure, (axes,) = grid.make(1, title, how)
-    frame(axes)
+    frame_panel(axes)
     for colour, (name, band) in zip(_COLOURS[1:], bands.items(), strict=False):
         middle, low, high = band.T
         axes.fill_between(after, low.clip(0, 1), high.clip(0, 1), color=colour, alpha=0.13, linewidth=0)
@@ -129,7 +129,7 @@ def machines_figure(title: str, how: str, axes_of: tuple[Axis, Axis], chips: Seq
     """
     grid = Grid((0.9,), 3.4, above=UNTITLED)
     figure, (axes,) = grid.make(1, title, how)
-    frame(axes)
+    frame_panel(axes)
     every = np.array([(one.x, one.y) for one in chips])
     low, high = every.min(axis=0), every.max(axis=0)
     room = np.maximum((high / low) ** _ROOM, 1.001)

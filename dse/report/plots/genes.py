@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from dse.core.cost_models import unit_of
 from dse.core.evaluations import Evaluations
 from dse.core.problem import AnyProblem
-from dse.report.plots.canvas import WIDTH, Grid, frame, log_axis, note, panel_note
-from dse.report.plots.scales import number, unit_scale
-from dse.report.plots.style import INK, MUTED, clean, house_style
+from dse.report.plots.canvas import WIDTH, Grid, draw_note, frame_panel, log_axis, panel_note
+from dse.report.plots.scales import axis_number, unit_scale
+from dse.report.plots.style import INK, MUTED, clean_text, house_style
 from dse.search.record import Record
 from dse.support.arrays import FloatArray, IntArray
 
@@ -47,18 +47,18 @@ def gene_figure(problem: AnyProblem, record: Record, title: str = "", width: flo
 
     Values are those of the decoded mapping: tile sizes, dims, loop orders. Last comes the loss.
     """
-    found, evaluations = traces(problem, record), record.evaluations()
+    found, evaluations = gene_traces(problem, record), record.evaluations()
     room = max(0.45, 0.1 + 0.068 * max(len(trace.chosen) for trace in found.values()))
     grid = Grid((room,) * (2 if width >= WIDTH else 1), 0.6, left=0.6, above=0.24, below=0.22, width=width)
     how = (
         "shade: how often it was drawn at that time; line: value of the best sample so far, named at its end"
     )
-    heading = clean(title) if title else "What the search drew, gene by gene"
+    heading = clean_text(title) if title else "What the search drew, gene by gene"
     figure, (*panels, last) = grid.make(len(found) + 1, heading, how)
     for axes, (name, trace) in zip(panels, found.items(), strict=True):
-        frame(axes, "cluster size" if name == "cluster" else name.replace(".", " "))
+        frame_panel(axes, "cluster size" if name == "cluster" else name.replace(".", " "))
         _draw_trace(axes, trace, best_holders(evaluations))
-    frame(last, "loss")
+    frame_panel(last, "loss")
     _draw_losses(last, problem, evaluations)
     for axes in figure.axes:
         axes.tick_params(labelsize=6, length=2)
@@ -67,7 +67,7 @@ def gene_figure(problem: AnyProblem, record: Record, title: str = "", width: flo
     return figure
 
 
-def traces(problem: AnyProblem, record: Record) -> dict[str, Trace]:
+def gene_traces(problem: AnyProblem, record: Record) -> dict[str, Trace]:
     """Every gene's trace by its name."""
     named = problem.space.decode(record.genes()).named()
     return {gene.name: _trace(named[gene.name], record.best) for gene in problem.space.genes}
@@ -94,7 +94,7 @@ def best_holders(evaluations: Evaluations) -> IntArray:
     return np.where(place >= 0, np.append(better, -1)[place], -1).astype(np.int64)
 
 
-def occupancy(trace: Trace, samples: int) -> FloatArray:
+def class_occupancy(trace: Trace, samples: int) -> FloatArray:
     """The share of each part's samples (columns) in each class of values (rows)."""
     parts = min(BINS, samples)
     column = np.arange(samples) * parts // max(samples, 1)
@@ -106,11 +106,11 @@ def occupancy(trace: Trace, samples: int) -> FloatArray:
 def _draw_trace(axes: Axes, trace: Trace, holders: IntArray) -> None:
     samples = len(trace.drawn)
     if not samples:
-        note(axes, "no sample")
+        draw_note(axes, "no sample")
         return
     # The root shows what is drawn seldom: a value with a hundredth of the samples is still there.
     extent = (0.0, float(samples), -0.5, len(trace.names) - 0.5)
-    shades = np.sqrt(occupancy(trace, samples))
+    shades = np.sqrt(class_occupancy(trace, samples))
     axes.imshow(
         shades, cmap="Greys", vmin=0, vmax=1.15, aspect="auto", origin="lower", extent=extent,
         interpolation="none",
@@ -138,7 +138,7 @@ def _draw_losses(axes: Axes, problem: AnyProblem, evaluations: Evaluations) -> N
     losses = evaluations.loss
     feasible = np.flatnonzero(np.isfinite(losses))
     if not len(feasible):
-        note(axes, "nothing feasible")
+        draw_note(axes, "nothing feasible")
         return
     parts = [part for part in np.array_split(feasible, min(BINS, len(feasible))) if len(part)]
     at = np.array([part.mean() + 0.5 for part in parts])
@@ -148,10 +148,10 @@ def _draw_losses(axes: Axes, problem: AnyProblem, evaluations: Evaluations) -> N
     unit = unit_of(problem.objective, problem.model.name)
     scale, label = unit_scale(problem.objective, unit, float(np.sqrt(low * high)))
     pad = max(high / low, 1.02) ** 0.06
-    frame(axes, f"{label}: median, middle half, best so far")
+    frame_panel(axes, f"{label}: median, middle half, best so far")
     panel_note(axes, f"{100 * (1 - len(feasible) / len(losses)):.0f} % infeasible")
     log_axis(axes, "y", low / pad, high * pad, most=4, scale=scale)
     axes.fill_between(at, quarter, three, color=MUTED, alpha=0.3, linewidth=0)
     axes.plot(at, median, color=INK, linewidth=0.8)
     first = np.arange(feasible[0], len(losses))
-    _best_line(axes, first, best[first], number(float(f"{low / scale:.4g}")))
+    _best_line(axes, first, best[first], axis_number(float(f"{low / scale:.4g}")))

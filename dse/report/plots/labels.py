@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dse.report.plots.canvas import POINT, panel_points, shares
-from dse.report.plots.scales import spread
-from dse.report.plots.style import Style, widest
+from dse.report.plots.canvas import POINT, axis_shares, panel_points
+from dse.report.plots.scales import spread_positions
+from dse.report.plots.style import Style, widest_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,9 +27,11 @@ Ends = Mapping[str, tuple[float, float, float]]
 """By searcher, where its curve ends, and that figure's interval."""
 
 
-def room(names: Iterable[str], whiskers: int = 0, nothing: bool = False) -> float:
+def label_room(names: Iterable[str], whiskers: int = 0, nothing: bool = False) -> float:
     """Inches needed right of a panel for names after so many whiskers; `nothing` if one may have none."""
-    return (whiskers * WHISKER + 15 + 8) * POINT + widest((name + NONE * nothing for name in names), SIZE)
+    return (whiskers * WHISKER + 15 + 8) * POINT + widest_name(
+        (name + NONE * nothing for name in names), SIZE
+    )
 
 
 def high_enough(searchers: int) -> float:
@@ -55,9 +57,9 @@ def end_labels(
     width, height = panel_points(axes)
     shown = [name for name, (end, _, _) in ends.items() if math.isfinite(end)]
     lost = [name for name in ends if name not in shown]
-    heights = {name: float(np.clip(shares(axes, "y", np.array(ends[name][0])), 0, 1)) for name in shown}
+    heights = {name: float(np.clip(axis_shares(axes, "y", np.array(ends[name][0])), 0, 1)) for name in shown}
     step = min(STEP / height, 1.12 / max(len(ends) - 1, 1))
-    places = spread([*heights.values(), *(2.0 for _ in lost)], step, 0.0, 1.0)
+    places = spread_positions([*heights.values(), *(2.0 for _ in lost)], step, 0.0, 1.0)
     size = SIZE * min(1.0, step * height / STEP)
     start = 1 + (WHISKER * (len(shown) + 1) if whiskers else 0) / width
     order = sorted(shown, key=lambda name: -heights[name])
@@ -101,7 +103,7 @@ def _whisker(axes: Axes, at: float, end: tuple[float, float, float], style: Styl
     """An end's interval, with a dot at the end."""
     top = axes.get_ylim()[1]
     value, low, high = (min(figure, top) if figure == figure else top for figure in end)
-    y = np.clip(shares(axes, "y", np.array([low, high, value])), 0, 1)
+    y = np.clip(axis_shares(axes, "y", np.array([low, high, value])), 0, 1)
     axes.plot([at, at], y[:2], color=style.colour, linewidth=1.3, solid_capstyle="butt", **_free(axes))
     axes.plot(at, y[2], color=style.colour, marker="o", markersize=2.4, **_free(axes))
 

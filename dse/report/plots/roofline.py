@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dse.report.plots.canvas import UNTITLED, Grid, frame, log_axis, y_label
+from dse.report.plots.canvas import UNTITLED, Grid, frame_panel, log_axis, y_label
 from dse.report.plots.style import house_style
 from dse.support.arrays import FloatArray
 
@@ -29,7 +29,7 @@ def roofline_figure(title: str, how: str, layers: Sequence[Mapping[str, Any]], u
     machine of all."""
     grid = Grid((0.3,), 3.4, above=UNTITLED, below=0.4)
     figure, (axes,) = grid.make(1, title, how)
-    frame(axes)
+    frame_panel(axes)
     # What is read and what is written may have links of their own: the roof is that of the fastest mix.
     slopes = [layer[f"{unit}s_per_cycle"] for layer in layers]
     slope = math.inf if None in slopes else max(slopes)

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.core.objective import MODEL_UNITS
-from dse.report.plots.style import clean
+from dse.report.plots.style import clean_text
 from dse.support.arrays import FloatArray
-from dse.support.quantities import PREFIXED, PREFIXES, raised
+from dse.support.quantities import PREFIXED, PREFIXES, raised_power
 
 _WORDS = {0: "", 3: "thousand ", 6: "million ", 9: "billion "}
 _MANTISSAS = (
@@ -51,7 +51,7 @@ def _even_ticks(low: float, high: float, most: int) -> list[float]:
     return []
 
 
-def number(value: float) -> str:
+def axis_number(value: float) -> str:
     """A number as on an axis: 20,000, 1.5, 0.02, and 1e+07 only where it would be long otherwise."""
     if value >= 1e7 or (value and value < 1e-4):
         return f"{value:.3g}"
@@ -63,18 +63,18 @@ def unit_scale(objective: str, unit: str, typical: float) -> tuple[float, str]:
 
     The prefix, or of a product of units the power of ten, puts the `typical` figure between 1 and 1,000.
     """
-    name = "EDP" if objective == "edp" else clean(objective)
+    name = "EDP" if objective == "edp" else clean_text(objective)
     power = 3 * math.floor(math.log10(typical) / 3)
     if unit != MODEL_UNITS and re.search("[ ^]", unit):
-        shown = re.sub(r"\^(\d+)(?![\d.])", lambda found: raised(int(found[1])), unit)
-        return 10.0**power, f"{name} ({f'10{raised(power)} ' if power else ''}{shown})"
+        shown = re.sub(r"\^(\d+)(?![\d.])", lambda found: raised_power(int(found[1])), unit)
+        return 10.0**power, f"{name} ({f'10{raised_power(power)} ' if power else ''}{shown})"
     names = PREFIXES if unit in PREFIXED else {0: ""} if unit in ("mm2", "mW") else _WORDS
     power = min(max(power, min(names)), max(names))
     label = f"{names[power]}{unit}".strip()
     return 10.0**power, f"{name} ({label})" if label else name
 
 
-def thin(x: FloatArray, *curves: FloatArray, tolerance: float = 0.0015) -> NDArray[np.intp]:
+def thin_points(x: FloatArray, *curves: FloatArray, tolerance: float = 0.0015) -> NDArray[np.intp]:
     """Which points to keep so that no curve is seen to change: Ramer, Douglas and Peucker's, for all at once.
 
     `x` and the curves are in shares of the axis; a point stays if any curve would miss it by `tolerance`.
@@ -101,7 +101,7 @@ def thin(x: FloatArray, *curves: FloatArray, tolerance: float = 0.0015) -> NDArr
 def thin_steps(x: FloatArray, *curves: FloatArray, tolerance: float = 0.0015) -> NDArray[np.intp]:
     """Which points to keep of curves that go in steps: the ends, and each where one has moved since the last.
 
-    As in `thin`, all are in shares of the axis, and no curve is off by more than `tolerance`.
+    As in `thin_points`, all are in shares of the axis, and no curve is off by more than `tolerance`.
     """
     kept = [0]
     for place in range(1, len(x)):
@@ -112,7 +112,7 @@ def thin_steps(x: FloatArray, *curves: FloatArray, tolerance: float = 0.0015) ->
     return np.array(kept, np.intp)
 
 
-def spread(wanted: Sequence[float], apart: float, low: float, high: float) -> list[float]:
+def spread_positions(wanted: Sequence[float], apart: float, low: float, high: float) -> list[float]:
     """Positions at least `apart` from each other, as near as can be (least squares) to those wanted.
 
     They keep the order of `wanted`, equals in their order of appearance, and stay within `low` to `high` if

@@ -13,17 +13,17 @@ from dse.report.plots.canvas import (
     UNTITLED,
     WIDTH,
     Grid,
-    curve,
-    frame,
+    draw_curve,
+    draw_markers,
+    draw_note,
+    frame_panel,
     log_axis,
-    markers,
-    note,
     sample_axis,
     y_label,
 )
-from dse.report.plots.convergence import MANY, early, labelled, seeds
-from dse.report.plots.labels import end_labels, high_enough, room
-from dse.report.plots.style import house_style, short, short_names, styles_of
+from dse.report.plots.convergence import MANY, early_ends, labelled_searchers, seeds_label
+from dse.report.plots.labels import end_labels, high_enough, label_room
+from dse.report.plots.style import house_style, short_names, short_text, styles_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,22 +36,25 @@ NOBODY = "no searcher has runs with a feasible sample on every problem"
 def ecdf_figure(study: Study, findings: Findings, width: float = WIDTH) -> Figure:
     """The share of (problem, seed, target) triples that each searcher has reached after so many samples."""
     looks = styles_of(study)
-    names = labelled(study)
+    names = labelled_searchers(study)
     height = max(2.6, high_enough(len(findings.ecdf)))
-    grid = Grid((room(names.values()),), height, above=UNTITLED, width=width)
-    how = f"all problems, {seeds(study)}; targets from the best known figure to 11 times it; higher is better"
+    grid = Grid((label_room(names.values()),), height, above=UNTITLED, width=width)
+    how = (
+        f"all problems, {seeds_label(study)}; targets from the best known figure to 11 "
+        "times it; higher is better"
+    )
     figure, (axes,) = grid.make(1, "Share of targets reached, by samples spent", how)
-    frame(axes)
+    frame_panel(axes)
     _share_axis(axes, "targets reached")
     sample_axis(axes, study.budget)
     if not findings.ecdf:
-        note(axes, NOBODY)
+        draw_note(axes, NOBODY)
         return figure
     for place, (name, (samples, reached)) in enumerate(findings.ecdf.items()):
-        curve(axes, samples, reached, looks[name])
-        markers(axes, samples, reached, looks[name], (place + 0.5) / len(findings.ecdf))
+        draw_curve(axes, samples, reached, looks[name])
+        draw_markers(axes, samples, reached, looks[name], (place + 0.5) / len(findings.ecdf))
     ends = {name: (float(reached[-1]),) * 3 for name, (_, reached) in findings.ecdf.items()}
-    end_labels(axes, ends, looks, names, early=early(study))
+    end_labels(axes, ends, looks, names, early=early_ends(study))
     return figure
 
 
@@ -62,22 +65,24 @@ def profile_figure(study: Study, findings: Findings, width: float = WIDTH) -> Fi
     names = short_names(study.searchers)
     few = len(findings.profiles) <= MANY
     height = max(2.6, high_enough(len(findings.profiles)))
-    grid = Grid((room(names.values()),), height, above=UNTITLED, width=width)
-    bands = "all bands" if few else f"{short(study.reference, 14)}'s band"
-    how = f"all problems, {seeds(study, ends=True)}; {bands}: 95 % confidence intervals; higher is better"
+    grid = Grid((label_room(names.values()),), height, above=UNTITLED, width=width)
+    bands = "all bands" if few else f"{short_text(study.reference, 14)}'s band"
+    how = (
+        f"all problems, {seeds_label(study, ends=True)}; {bands}: 95 % confidence intervals; higher is better"
+    )
     figure, (axes,) = grid.make(1, "Share of runs that end near the best known figure", how)
-    frame(axes)
+    frame_panel(axes)
     _share_axis(axes, "runs")
     axes.set_xlabel("final loss / best known, at most", labelpad=2)
     if not findings.profiles:
-        note(axes, NOBODY)
+        draw_note(axes, NOBODY)
         axes.set_xticks([])
         return figure
     log_axis(axes, "x", 1.0, _reach(findings), most=9 if width >= WIDTH else 5)
     for place, (name, profile) in enumerate(findings.profiles.items()):
         interval = (profile.low, profile.high) if few or looks[name].leading else None
-        curve(axes, profile.at, profile.centre, looks[name], interval)
-        markers(axes, profile.at, profile.centre, looks[name], (place + 0.5) / len(findings.profiles))
+        draw_curve(axes, profile.at, profile.centre, looks[name], interval)
+        draw_markers(axes, profile.at, profile.centre, looks[name], (place + 0.5) / len(findings.profiles))
     right = axes.get_xlim()[1]
     at = {
         name: float(profile.centre[np.searchsorted(profile.at, right, side="right") - 1])

@@ -61,7 +61,7 @@ _LINES = {"solid": SOLID, "dashed": DASHED, "dotted": DOTTED, "mixed": MIXED}
 _HUES = (ORANGE, BLACK, GREEN, SKY, PURPLE, BLUE, VERMILLION, GREY)
 
 
-def styles(
+def searcher_styles(
     searchers: Sequence[str], reference: str | None = None, looks: Mapping[str, Mapping[str, str]] = NO_LOOKS
 ) -> dict[str, Style]:
     """A style for each of a campaign's searchers: that of `looks`, or else the next that is free.
@@ -79,43 +79,43 @@ def styles(
         else:
             (colour, dash), marker = free[others % len(free)], MARKERS[others % len(MARKERS)]
             others += 1
-        found[name] = Style(colour, dash, marker, readable(colour), name == reference)
+        found[name] = Style(colour, dash, marker, readable_colour(colour), name == reference)
     return found
 
 
 def styles_of(study: Study) -> dict[str, Style]:
     """The styles of a study's searchers."""
-    return styles(study.searchers, study.reference, study.looks)
+    return searcher_styles(study.searchers, study.reference, study.looks)
 
 
 def _look(look: Mapping[str, str]) -> tuple[str, Dash, str]:
     return look["colour"], _LINES[look["line"]], look["marker"]
 
 
-def readable(colour: str) -> str:
+def readable_colour(colour: str) -> str:
     """The colour, darkened until it has WCAG's contrast for small text on white, 4.5."""
     red, green, blue = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
     hue, light, saturation = colorsys.rgb_to_hls(red, green, blue)
-    while 1.05 / (luminance(red, green, blue) + 0.05) < 4.5:
+    while 1.05 / (relative_luminance(red, green, blue) + 0.05) < 4.5:
         light *= 0.96
         red, green, blue = colorsys.hls_to_rgb(hue, light, saturation)
     return f"#{round(red * 255):02x}{round(green * 255):02x}{round(blue * 255):02x}"
 
 
-def luminance(*channels: float) -> float:
+def relative_luminance(*channels: float) -> float:
     """WCAG's relative luminance of a colour's red, green and blue, each 0 to 1."""
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
-def clean(text: str) -> str:
+def clean_text(text: str) -> str:
     """The text on one line, without what no font shows and no SVG may hold."""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split()) or "?"
 
 
-def short(text: str, width: int) -> str:
+def short_text(text: str, width: int) -> str:
     """The text in at most `width` characters: a long one loses its middle."""
-    text = clean(text)
+    text = clean_text(text)
     if len(text) <= width:
         return text
     tail = (width - 1) // 2
@@ -126,9 +126,9 @@ def short_names(names: Sequence[str], width: int = 18) -> dict[str, str]:
     """A short form of each name; those that would become the same are numbered."""
     found: dict[str, str] = {}
     for name in names:
-        form, number = short(name, width), 2
+        form, number = short_text(name, width), 2
         while form in found.values():
-            form = f"{short(name, width - 3)} {number}"
+            form = f"{short_text(name, width - 3)} {number}"
             number += 1
         found[name] = form
     return found
@@ -144,7 +144,7 @@ def text_width(text: str, size: float) -> float:
     return float(width) / 72
 
 
-def wrapped(text: str, width: float, size: float) -> list[str]:
+def wrapped_text(text: str, width: float, size: float) -> list[str]:
     """The text's words in lines of at most so many inches; a word that is longer has a line of its own."""
     lines: list[str] = []
     for word in text.split(" "):
@@ -155,7 +155,7 @@ def wrapped(text: str, width: float, size: float) -> list[str]:
     return lines
 
 
-def widest(names: Iterable[str], size: float = 7) -> float:
+def widest_name(names: Iterable[str], size: float = 7) -> float:
     """Inches that the widest of the names takes."""
     return max((text_width(name, size) for name in names), default=0.0)
 

@@ -7,10 +7,19 @@ from typing import TYPE_CHECKING
 
 from dse.analysis.findings import Band, Findings
 from dse.analysis.study import Study
-from dse.report.plots.canvas import WIDTH, Grid, finite, frame, log_axis, markers, note, reference_line
-from dse.report.plots.canvas import curve as draw_curve
-from dse.report.plots.convergence import ends, labelled, limits
-from dse.report.plots.labels import end_labels, high_enough, room
+from dse.report.plots.canvas import (
+    WIDTH,
+    Grid,
+    draw_markers,
+    draw_note,
+    finite_values,
+    frame_panel,
+    log_axis,
+    reference_line,
+)
+from dse.report.plots.canvas import draw_curve as draw_curve
+from dse.report.plots.convergence import curve_ends, labelled_searchers, panel_limits
+from dse.report.plots.labels import end_labels, high_enough, label_room
 from dse.report.plots.style import Style, house_style, styles_of
 
 if TYPE_CHECKING:
@@ -29,8 +38,12 @@ def time_figure(study: Study, findings: Findings, width: float = WIDTH) -> Figur
     A run's time is that of its samples and the searcher's own, which is taken to pass evenly.
     """
     looks = styles_of(study)
-    names = labelled(study, 13)
-    wide, beside, height = width >= WIDTH, room(names.values()), max(2.4, high_enough(len(findings.gap)))
+    names = labelled_searchers(study, 13)
+    wide, beside, height = (
+        width >= WIDTH,
+        label_room(names.values()),
+        max(2.4, high_enough(len(findings.gap))),
+    )
     grid = Grid((0.1, 0.1, beside) if wide else (beside,), height, left=0.42, width=width)
     title = "Best loss so far by the clock, if a sample of the cost model takes ..."
     figure, panels = grid.make(
@@ -40,14 +53,14 @@ def time_figure(study: Study, findings: Findings, width: float = WIDTH) -> Figur
     )
     own = {row.searcher: row.own_seconds / study.budget_of(row.searcher) for row in findings.standing}
     for place, (axes, (cost, seconds)) in enumerate(zip(panels, SAMPLE_SECONDS.items(), strict=True)):
-        frame(axes, f"... {cost}" if wide else f"{cost} a sample")
+        frame_panel(axes, f"... {cost}" if wide else f"{cost} a sample")
         bands = {name: band for name, band in findings.gap.items() if name in own}
-        if not finite(float(band.centre[-1]) for band in bands.values()):
-            note(axes, "nothing feasible on most problems")
+        if not finite_values(float(band.centre[-1]) for band in bands.values()):
+            draw_note(axes, "nothing feasible on most problems")
             continue
         _panel(axes, bands, {name: own[name] + seconds for name in bands}, looks)
         if place == len(panels) - 1 or not wide:
-            end_labels(axes, ends(bands), looks, names, early=_early(bands, own, seconds))
+            end_labels(axes, curve_ends(bands), looks, names, early=_early(bands, own, seconds))
     return figure
 
 
@@ -60,12 +73,12 @@ def _panel(
     log_axis(axes, "x", max(min(first, last / 10), last / 1e6), last)
     ticks = {at: name for at, name in _UNITS.items() if first <= at <= last}
     axes.xaxis.set_ticks(list(ticks), list(ticks.values()))
-    log_axis(axes, "y", *limits(bands, 1.0), most=8)
+    log_axis(axes, "y", *panel_limits(bands, 1.0), most=8)
     reference_line(axes, 1.0, "")
     for place, (name, band) in enumerate(bands.items()):
         seconds = band.samples * each[name]
         draw_curve(axes, seconds, band.centre, looks[name], None)
-        markers(axes, seconds, band.centre, looks[name], (place + 0.5) / len(bands))
+        draw_markers(axes, seconds, band.centre, looks[name], (place + 0.5) / len(bands))
 
 
 def _early(bands: Mapping[str, Band], own: Mapping[str, float], seconds: float) -> dict[str, float]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dse.analysis.findings import Interval
 from dse.analysis.study import Study
 from dse.report.formats import NOTHING
-from dse.report.limits import missing
+from dse.report.limits import missing_searchers
 
 ENDS = ("low", "high", "low_over_problems", "high_over_problems")
 """The columns of a figure's two intervals."""
@@ -16,13 +16,13 @@ PROBLEMS_TOO = ", problems resampled too"
 """What is said of intervals about problems like those of the campaign: at the end of a title."""
 
 
-def numbers(narrow: Interval | None, wide: Interval | None) -> tuple[float, ...]:
+def figure_numbers(narrow: Interval | None, wide: Interval | None) -> tuple[float, ...]:
     """A figure and its ENDS; NaN where there is none."""
     figure = (math.nan,) * 3 if narrow is None else (narrow.value, narrow.low, narrow.high)
     return (*figure, *((math.nan,) * 2 if wide is None else (wide.low, wide.high)))
 
 
-def shown(found: Interval | None, write: Callable[[float], str]) -> str:
+def shown_figure(found: Interval | None, write: Callable[[float], str]) -> str:
     """A figure with its interval, if there is any."""
     if found is None:
         return NOTHING
@@ -35,9 +35,9 @@ def at_budgets(
     study: Study, name: str, found: Mapping[tuple[str, int], Interval], write: Callable[[float], str]
 ) -> Iterator[str]:
     """A searcher's figures at the tables' budgets."""
-    return (shown(found.get((name, budget)), write) for budget in study.budgets)
+    return (shown_figure(found.get((name, budget)), write) for budget in study.budgets)
 
 
-def dashes(study: Study) -> str:
+def why_dashes(study: Study) -> str:
     """Why a table over all budgets has dashes, in a sentence; nothing if it has none."""
-    return f"A dash: beyond the budget of {missing(study)}." if study.cut else ""
+    return f"A dash: beyond the budget of {missing_searchers(study)}." if study.cut else ""

@@ -6,7 +6,7 @@ from dse.analysis.findings import Band, Findings, Interval
 from dse.analysis.study import Study, Triple
 from dse.core.objective import names_several
 from dse.report.formats import Section, Table
-from dse.report.limits import without
+from dse.report.limits import without_whom
 from dse.report.tables.cells import at_budgets
 
 QUESTION = "How much of the exact front does each searcher lack?"
@@ -61,4 +61,4 @@ def _section(study: Study, title: str, bands: dict[str, Band], note: str) -> Sec
     }
     rows = [[name, *at_budgets(study, name, found, lambda share: f"{share:.1%}")] for name in bands]
     heads = ["searcher", *(f"{budget:,}" for budget in study.budgets)]
-    return Section(title, heads, rows, f"{note} {without(study)}".strip())
+    return Section(title, heads, rows, f"{note} {without_whom(study)}".strip())

@@ -6,8 +6,8 @@ import numpy as np
 
 from dse.analysis.findings import TABLE_TAUS, Findings
 from dse.analysis.study import Study
-from dse.report.formats import NOTHING, Section, Table, figure, over_target, samples
-from dse.report.limits import missing, without
+from dse.report.formats import NOTHING, Section, Table, loss_text, over_target, samples_text
+from dse.report.limits import missing_searchers, without_whom
 
 QUESTION = "What has each searcher found on each layer, and how many samples did that take?"
 COLUMNS = (
@@ -67,7 +67,7 @@ def _side_by_side(study: Study, findings: Findings) -> Section:
         cells.append(["geometric mean", *map(_over, means)])
     title = f"Median over the best known after {study.budget:,} samples, layers by searchers"
     note = "The best known is the proven optimum where there is one. A dash: not every run is done."
-    return Section(title, ["problem", *searchers], cells, " ".join(filter(None, (note, without(study)))))
+    return Section(title, ["problem", *searchers], cells, " ".join(filter(None, (note, without_whom(study)))))
 
 
 def _over(value: float | None) -> str:
@@ -80,28 +80,30 @@ def _losses(study: Study, findings: Findings, budget: int) -> Section:
             study.label(row.problem),
             row.searcher,
             f"{row.feasible} of {row.seeds}",
-            figure(row.best),
-            figure(row.median),
-            f"{figure(row.low)} to {figure(row.high)}",
-            figure(row.worst),
+            loss_text(row.best),
+            loss_text(row.median),
+            f"{loss_text(row.low)} to {loss_text(row.high)}",
+            loss_text(row.worst),
             over_target(row.ratio) + ("" if row.proven else " (not proven)"),
         ]
         for row in findings.layers
         if row.budget == budget
     ]
-    return Section(f"Every layer after {budget:,} samples, over seeds", HEADS, cells, without(study, budget))
+    return Section(
+        f"Every layer after {budget:,} samples, over seeds", HEADS, cells, without_whom(study, budget)
+    )
 
 
 def _times(study: Study, findings: Findings) -> Section:
     """Expected running times within each searcher's own budget, from far targets to near ones."""
     cells = [
-        [study.label(row.problem), row.searcher, *map(samples, reversed(row.samples_to))]
+        [study.label(row.problem), row.searcher, *map(samples_text, reversed(row.samples_to))]
         if row.samples_to
         else [study.label(row.problem), row.searcher, *[NOTHING] * len(TABLE_TAUS)]
         for row in findings.layers
         if row.budget == study.budget_of(row.searcher)
     ]
     title = "Expected running time: samples to within so many times the best known"
-    own = f" Each up to its own budget: {missing(study)}." if study.cut else ""
+    own = f" Each up to its own budget: {missing_searchers(study)}." if study.cut else ""
     note = f"All samples spent, failed runs' too, over the runs that succeed.{own}"
     return Section(title, ["problem", "searcher", *map(str, reversed(TABLE_TAUS))], cells, note)

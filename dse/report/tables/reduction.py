@@ -10,8 +10,8 @@ from dse.analysis.fronts import MISSING
 from dse.analysis.reduction import Group, Reduction, network_of
 from dse.analysis.study import Study
 from dse.core.objective import known_objective, names_several
-from dse.report.formats import Section, Table, counted, figure, ratio
-from dse.report.limits import without
+from dse.report.formats import Section, Table, counted_noun, loss_text, ratio_text
+from dse.report.limits import without_whom
 
 REDUCTION_COLUMNS = tuple(item.name for item in fields(Reduction))
 QUESTION = "By what factor is each searcher's figure of a network or layer above the reference's?"
@@ -47,23 +47,23 @@ def _reduction_section(
         [
             row.searcher,
             str(row.seeds) if row.seeds else "-",
-            figure(row.median),
-            figure(row.best),
+            loss_text(row.median),
+            loss_text(row.best),
             _ratio_shown(row),
-            ratio(row.ratio_best),
-            *(ratio(ratios.get(row.searcher, math.nan)) for ratios in published.values()),
+            ratio_text(row.ratio_best),
+            *(ratio_text(ratios.get(row.searcher, math.nan)) for ratios in published.values()),
         ]
         for row in members
     ]
     title = f"{group.network}: {_unit(study, group.objective)} after {budget:,} samples"
     title += " a layer" * group.whole
     made = f"{_made_of(group, len(layers))}. " if group.whole else ""
-    return Section(title, heads, cells, f"{made}{without(study, budget)}".strip())
+    return Section(title, heads, cells, f"{made}{without_whom(study, budget)}".strip())
 
 
 def _made_of(group: Group, layers: int) -> str:
     """How a network's figure is made of its layers'."""
-    found = counted(layers, "distinct layer")
+    found = counted_noun(layers, "distinct layer")
     objective = known_objective(group.objective)
     if names_several(group.objective):
         return f"Mean over {found}, each as often as it repeats"
@@ -94,7 +94,7 @@ def _published(
 
 
 def _ratio_shown(row: Reduction) -> str:
-    shown = ratio(row.ratio_median)
+    shown = ratio_text(row.ratio_median)
     if not math.isfinite(row.ratio_median) or math.isnan(row.low) or row.low == row.high:
         return shown
     return f"{shown} [{row.low:.3g}, {row.high:.3g}]"

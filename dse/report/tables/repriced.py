@@ -12,9 +12,17 @@ from dse.analysis.study import Study
 from dse.campaign.curves import CURVES
 from dse.core.cost_models import unit_of
 from dse.core.reasons import Reason
-from dse.report.formats import NOTHING, Section, Table, counted, figure, names, over_target
-from dse.report.limits import seeds, without
-from dse.report.tables.cells import shown
+from dse.report.formats import (
+    NOTHING,
+    Section,
+    Table,
+    counted_noun,
+    loss_text,
+    names_in_sentence,
+    over_target,
+)
+from dse.report.limits import seeds_in_words, without_whom
+from dse.report.tables.cells import shown_figure
 
 QUESTION = "Would the ranking be the same under another cost model?"
 LOWERED = (
@@ -43,9 +51,11 @@ def repriced_sections(study: Study, repriced: Repriced) -> Iterator[Section]:
         return
     yield Section(what, ["ranking of", "in words"], words)
     if overall:
-        over = f"{counted(overall.problems, 'problem')} and {seeds(study, ends=True)}"
+        over = f"{counted_noun(overall.problems, 'problem')} and {seeds_in_words(study, ends=True)}"
         title = f"All problems: ratio to the best known by {model}, and to the best of the winners by {other}"
-        note = f"Interquartile means over {over}, with 95 % confidence intervals. {without(study)}".strip()
+        note = (
+            f"Interquartile means over {over}, with 95 % confidence intervals. {without_whom(study)}".strip()
+        )
         heads = [f"by {model}", f"by {other}"]
         figures = [(_shown(row.own), _shown(row.other)) for row in overall.rows]
         yield _section(title, heads, overall, figures, note)
@@ -53,7 +63,7 @@ def repriced_sections(study: Study, repriced: Repriced) -> Iterator[Section]:
         title = f"{found.network}: {found.objective} of the same mappings by {model} and by {other}"
         units = study.unit(found.objective), unit_of(found.objective, other)
         heads = [f"by {name} ({unit})" for name, unit in zip((model, other), units, strict=True)]
-        figures = [(figure(row.own.value), figure(row.other.value)) for row in found.rows]
+        figures = [(loss_text(row.own.value), loss_text(row.other.value)) for row in found.rows]
         yield _section(title, heads, found, figures)
 
 
@@ -72,7 +82,7 @@ def _section(
             str(row.own.rank),
             other,
             str(row.other.rank),
-            names(row.passes) if row.passes else NOTHING,
+            names_in_sentence(row.passes) if row.passes else NOTHING,
             f"{sum(row.infeasible.values()):,} of {row.winners:,}",
             *(f"{row.infeasible.get(reason, 0):,}" for reason in columns),
         ]
@@ -82,24 +92,24 @@ def _section(
 
 
 def _shown(place: Place) -> str:
-    return shown(Interval(place.value, place.low, place.high), over_target)
+    return shown_figure(Interval(place.value, place.low, place.high), over_target)
 
 
-def finding(repriced: Repriced) -> str:
+def repriced_finding(repriced: Repriced) -> str:
     """The result over all problems, in a few sentences."""
     if not repriced.winners:
-        return " ".join([f"No winner is priced by {repriced.other}.", *notes(repriced)])
+        return " ".join([f"No winner is priced by {repriced.other}.", *repriced_notes(repriced)])
     parts = [
         ranking_sentence(repriced.overall, repriced.model, repriced.other)
         if repriced.overall
         else f"By {repriced.other}, the searchers cannot be compared over all problems.",
         _infeasible(repriced),
-        *notes(repriced),
+        *repriced_notes(repriced),
     ]
     return " ".join(filter(None, parts))
 
 
-def notes(repriced: Repriced) -> list[str]:
+def repriced_notes(repriced: Repriced) -> list[str]:
     """What could not be priced, and why, and what was not priced exactly."""
     found = [
         reason
@@ -110,7 +120,7 @@ def notes(repriced: Repriced) -> list[str]:
     return [*found, LOWERED] if repriced.lowered else found
 
 
-def caveat(repriced: Repriced) -> str:
+def repriced_caveat(repriced: Repriced) -> str:
     """What the figures under the other model are, and what they are not."""
     return (
         f"These mappings were searched under {repriced.model}: what they cost by {repriced.other} does not "
@@ -125,10 +135,11 @@ def ranking_sentence(ranking: Ranking, model: str, other: str) -> str:
         return f"By {other} as by {model}, there is one searcher to rank."
     if ranking.seeds < LEAST_SEEDS and pairs.all == pairs.tied_by_both:
         return (
-            f"With {counted(ranking.seeds, 'seed')}, no change of rank by {other} can be significant: that "
+            f"With {counted_noun(ranking.seeds, 'seed')}, no change of rank by {other} can be "
+            "significant: that "
             f"takes {LEAST_SEEDS}."
         )
-    of = f"of {counted(pairs.all, 'pair')}"
+    of = f"of {counted_noun(pairs.all, 'pair')}"
     if not pairs.discordant:
         return f"By {other}, no pair is significantly reversed: {of}, {_shares(pairs, model, other)}."
     if pairs.all == 1:
@@ -154,11 +165,12 @@ def _passing(ranking: Ranking) -> str:
             together.setdefault(row.passes, []).append(row.searcher)
     clauses = sorted(together.items(), key=lambda clause: -len(clause[0]) * len(clause[1]))
     said = [
-        f"{names(ahead)} {'of' if place else 'would be significantly ahead of'} {names(behind)}"
+        f"{names_in_sentence(ahead)} "
+        f"{'of' if place else 'would be significantly ahead of'} {names_in_sentence(behind)}"
         for place, (behind, ahead) in enumerate(clauses[:MAX_CLAUSES])
     ]
     rest = sum(len(ahead) * len(behind) for behind, ahead in clauses[MAX_CLAUSES:])
-    return "; ".join([*said, *([f"and so in {counted(rest, 'more pair')}"] if rest else [])])
+    return "; ".join([*said, *([f"and so in {counted_noun(rest, 'more pair')}"] if rest else [])])
 
 
 def _are(count: int) -> str:
@@ -173,21 +185,23 @@ def _shares(pairs: Pairs, model: str, other: str) -> str:
         (pairs.tied_by_both, "neither"),
     )
     rest = [f"{n:,} differ{'s' * (n == 1)} significantly by {which}" for n, which in parts if n]
-    return names([*([same] if pairs.concordant else []), *rest])
+    return names_in_sentence([*([same] if pairs.concordant else []), *rest])
 
 
 def _infeasible(repriced: Repriced) -> str:
     count = sum(repriced.infeasible.values())
     if not count:
         return ""
-    of = counted(repriced.winners, "winner")
+    of = counted_noun(repriced.winners, "winner")
     return f"{count:,} of {of} {_are(count)} infeasible by {repriced.other}: {why(repriced.infeasible)}."
 
 
 def why(infeasible: Mapping[str, int]) -> str:
     """Reasons in words, with their counts where there are several."""
     one = len(infeasible) == 1
-    return names([words_of(name) if one else f"{words_of(name)} ({n:,})" for name, n in infeasible.items()])
+    return names_in_sentence(
+        [words_of(name) if one else f"{words_of(name)} ({n:,})" for name, n in infeasible.items()]
+    )
 
 
 def words_of(reason: str) -> str:

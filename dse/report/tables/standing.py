@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from dse.analysis.findings import Findings, Standing
 from dse.analysis.fronts import MISSING
-from dse.analysis.significance import Lead, ends, lead
+from dse.analysis.significance import Lead, figures_at_end, leading_by_ends
 from dse.analysis.study import Study
-from dse.report.formats import NOTHING, Section, Table, counted, over_target
-from dse.report.limits import seeds
-from dse.report.tables.cells import ENDS, PROBLEMS_TOO, at_budgets, dashes, numbers
+from dse.report.formats import NOTHING, Section, Table, counted_noun, over_target
+from dse.report.limits import seeds_in_words
+from dse.report.tables.cells import ENDS, PROBLEMS_TOO, at_budgets, figure_numbers, why_dashes
 
 QUESTION = "Who is nearest to the optimum after so many samples, and is the lead significant?"
 COLUMNS = (
@@ -33,19 +33,19 @@ BEST, CUT = "best", NOTHING
 
 def standing_table(study: Study, findings: Findings) -> Table:
     """All runs over the optima, at each budget: interquartile means, and means of medians."""
-    best, found = leading(study, findings), findings.standing
+    best, found = leading_searcher(study, findings), findings.standing
     rows = [
         (
-            *(row.searcher, row.budget, *numbers(row.ratio, row.over_problems)),
-            *(*numbers(row.median, row.median_over_problems), len(study.solved), row.seeds),
+            *(row.searcher, row.budget, *figure_numbers(row.ratio, row.over_problems)),
+            *(*figure_numbers(row.median, row.median_over_problems), len(study.solved), row.seeds),
             *(row.own_seconds, row.model_seconds, study.begins(row.searcher)),
             _verdict(best, row.searcher) if best and row.budget == study.budget else "",
         )
         for row in found
     ]
-    of, what = counted(len(study.solved), "problem"), f"{measure(study)} after so many samples"
+    of, what = counted_noun(len(study.solved), "problem"), f"{compared_measure(study)} after so many samples"
     sections = (
-        *_means(study, found, best, what[0].upper() + what[1:], f"over {of} and {seeds(study)}"),
+        *_means(study, found, best, what[0].upper() + what[1:], f"over {of} and {seeds_in_words(study)}"),
         *_medians(study, found, f"Median {what}", f"over {of} of medians over seeds"),
     )
     return Table.of("standing", QUESTION, COLUMNS, rows, sections, brief=1)
@@ -62,7 +62,7 @@ def _means(
         leader = best if best and best.against and not wide else None
         note = (
             f"{_proven(study)}Interquartile mean of logarithms {over}, with 95 % confidence intervals. CPU "
-            f"seconds include those of the cost model. {_about_lead(leader)}{dashes(study)}"
+            f"seconds include those of the cost model. {_about_lead(leader)}{why_dashes(study)}"
         )
         figures = {(row.searcher, row.budget): row.over_problems if wide else row.ratio for row in found}
         cells = [
@@ -79,7 +79,9 @@ def _means(
 
 def _medians(study: Study, found: Sequence[Standing], title: str, over: str) -> Iterator[Section]:
     """The geometric means of medians: another statistic of the same runs."""
-    note = f"{_proven(study)}Geometric mean {over}, with 95 % confidence intervals. {dashes(study)}".strip()
+    note = (
+        f"{_proven(study)}Geometric mean {over}, with 95 % confidence intervals. {why_dashes(study)}".strip()
+    )
     fewest = {row.searcher: row.seeds for row in found}
     heads = ["searcher", "seeds", *(f"{budget:,}" for budget in study.budgets)]
     for wide in (False, True):
@@ -93,10 +95,12 @@ def _medians(study: Study, found: Sequence[Standing], title: str, over: str) -> 
         yield Section(title + PROBLEMS_TOO * wide, heads, cells, note)
 
 
-def leading(study: Study, findings: Findings) -> Lead | None:
+def leading_searcher(study: Study, findings: Findings) -> Lead | None:
     """Who leads at the end, as the standing table shows the figures."""
-    found = ends(findings.gap, study.cut)
-    return lead(found, {name: over_target(end.value) for name, end in found.items()}, findings.improvement)
+    found = figures_at_end(findings.gap, study.cut)
+    return leading_by_ends(
+        found, {name: over_target(end.value) for name, end in found.items()}, findings.improvement
+    )
 
 
 def _about_lead(best: Lead | None) -> str:
@@ -113,16 +117,16 @@ def _verdict(best: Lead, name: str) -> str:
     return BEST if name == best.searcher else best.against.get(name, CUT)
 
 
-def goal(study: Study) -> str:
+def ratio_goal(study: Study) -> str:
     """What ratios are to, in a few words."""
     if study.of_fronts:
         return "the best known front" if _proven(study) else "the exact front"
     return "the best known" if _proven(study) else "the proven optimum"
 
 
-def measure(study: Study) -> str:
+def compared_measure(study: Study) -> str:
     """What is compared, in a few words."""
-    return f"{MISSING} to {goal(study)}" if study.of_fronts else f"best loss over {goal(study)}"
+    return f"{MISSING} to {ratio_goal(study)}" if study.of_fronts else f"best loss over {ratio_goal(study)}"
 
 
 def _proven(study: Study) -> str:

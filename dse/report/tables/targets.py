@@ -6,11 +6,11 @@ import math
 from collections.abc import Iterator
 
 from dse.analysis.findings import Efficiency, Findings, Interval, TargetRatio
-from dse.analysis.significance import verdict
+from dse.analysis.significance import verdict_of_interval
 from dse.analysis.study import Study
-from dse.report.formats import NOTHING, Section, Table, factor
-from dse.report.limits import problems
-from dse.report.tables.cells import ENDS, PROBLEMS_TOO, numbers, shown
+from dse.report.formats import NOTHING, Section, Table, factor_text
+from dse.report.limits import problems_in_words
+from dse.report.tables.cells import ENDS, PROBLEMS_TOO, figure_numbers, shown_figure
 
 QUESTION = "How many times as many samples does one searcher need as another to be as good?"
 COLUMNS = (
@@ -40,7 +40,13 @@ def targets_table(study: Study, findings: Findings) -> Table:
     """
     rows: list[tuple[object, ...]] = [
         (
-            *(row.reference, row.searcher, row.tau, row.budget, *numbers(row.ratio, row.over_problems)),
+            *(
+                row.reference,
+                row.searcher,
+                row.tau,
+                row.budget,
+                *figure_numbers(row.ratio, row.over_problems),
+            ),
             *(row.reached, row.other_reached, row.known, row.problems),
             *("; ".join(map(study.label, missed)) for missed in (row.missed, row.other_missed)),
             "",
@@ -49,7 +55,7 @@ def targets_table(study: Study, findings: Findings) -> Table:
     ]
     rows += [
         (
-            *(row.searcher, row.other, FINAL, row.budget, *numbers(row.ratio, row.over_problems)),
+            *(row.searcher, row.other, FINAL, row.budget, *figure_numbers(row.ratio, row.over_problems)),
             *(row.reached, "", row.problems, row.problems, "", "", efficiency_sentence(study, row)),
         )
         for row in findings.efficiency
@@ -72,7 +78,7 @@ def _fixed(study: Study, findings: Findings, wide: bool) -> Section:
     )
 
     def cell(row: TargetRatio) -> str:
-        return shown(row.over_problems if wide else row.ratio, _times)
+        return shown_figure(row.over_problems if wide else row.ratio, _times)
 
     cells = [
         [name, f"{budget:,}", *(cell(found[name, tau]) for tau in taus)]
@@ -99,8 +105,12 @@ def _final(study: Study, findings: Findings) -> Section:
     cells = []
     for row in findings.efficiency:
         wide = row.over_problems
-        over = f"{factor(wide.low)} to {factor(wide.high)}" if wide is not None and wide.wide else NOTHING
-        multiple = "censored" if row.ratio is None else shown(row.ratio, factor)
+        over = (
+            f"{factor_text(wide.low)} to {factor_text(wide.high)}"
+            if wide is not None and wide.wide
+            else NOTHING
+        )
+        multiple = "censored" if row.ratio is None else shown_figure(row.ratio, factor_text)
         reached = f"{row.reached} of {row.problems}"
         cells.append([row.searcher, row.other, multiple, over, reached, efficiency_sentence(study, row)])
     title = "Samples to the other's median final loss: the other's as a multiple of the searcher's"
@@ -114,7 +124,7 @@ def _final(study: Study, findings: Findings) -> Section:
 
 
 def _times(value: float) -> str:
-    return "inf" if math.isinf(value) else factor(value)
+    return "inf" if math.isinf(value) else factor_text(value)
 
 
 def efficiency_sentence(study: Study, row: Efficiency) -> str:
@@ -128,13 +138,14 @@ def _compared(row: Efficiency) -> str:
     if not row.problems:
         return f"neither {searcher} nor {other} has found anything feasible"
     fails = row.problems - row.reached
-    never = f"no run of {searcher} reaches it on {problems(fails, row.problems)}"
+    never = f"no run of {searcher} reaches it on {problems_in_words(fails, row.problems)}"
     if ratio is None:
         return f"{searcher} does not reach {other}'s median final loss: {never} (censored)"
     if math.isinf(ratio.value):
         return f"{searcher} finds feasible mappings where {other} finds none"
     text = (
-        f"{other} needs {factor(ratio.value)} times as many samples as {searcher} to reach its own median "
+        f"{other} needs {factor_text(ratio.value)} times as many samples as {searcher} to "
+        "reach its own median "
         f"final loss{_intervals(row)}"
     )
     return f"{text}; {never}" if fails else text
@@ -144,7 +155,7 @@ def _intervals(row: Efficiency) -> str:
     """The confidence intervals of a ratio of samples, and whether it differs significantly from 1."""
     assert row.ratio is not None, "of a ratio that there is"
     said = {"reversed": "significant"}
-    found = verdict(row.ratio, 1.0, row.enough)
+    found = verdict_of_interval(row.ratio, 1.0, row.enough)
     text = f" (95 % confidence interval {_factors(row.ratio)}" if row.ratio.wide else ""
     wide = row.over_problems
     if text:
@@ -153,5 +164,7 @@ def _intervals(row: Efficiency) -> str:
 
 
 def _factors(interval: Interval) -> str:
-    low, high = (factor(end) if math.isfinite(end) else "infinity" for end in (interval.low, interval.high))
+    low, high = (
+        factor_text(end) if math.isfinite(end) else "infinity" for end in (interval.low, interval.high)
+    )
     return f"{low} to {high}"

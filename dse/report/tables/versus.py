@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from itertools import permutations
 
 from dse.analysis.findings import Findings, Versus
-from dse.analysis.significance import Verdict, verdict, verdict_of
+from dse.analysis.significance import Verdict, verdict_of, verdict_of_interval
 from dse.analysis.study import Study
-from dse.report.formats import NOTHING, Section, Table, counted, probability
-from dse.report.limits import without
-from dse.report.tables.cells import ENDS, PROBLEMS_TOO, at_budgets, dashes, numbers
+from dse.report.formats import NOTHING, Section, Table, counted_noun, probability_text
+from dse.report.limits import without_whom
+from dse.report.tables.cells import ENDS, PROBLEMS_TOO, at_budgets, figure_numbers, why_dashes
 
 QUESTION = "How likely is a run of one searcher to beat one of another, and is the difference significant?"
 TEST = ("wins", "ties", "losses", "p", "p_holm")
@@ -42,7 +42,7 @@ def _reference_rows(study: Study, findings: Findings) -> Iterator[tuple[object, 
     for row in findings.versus:
         last = row.budget == study.budget
         yield (
-            *(row.reference, row.searcher, row.budget, *numbers(row.chance, row.over_problems)),
+            *(row.reference, row.searcher, row.budget, *figure_numbers(row.chance, row.over_problems)),
             *(row.problems, row.seeds, row.other_seeds),
             verdict_of(findings.improvement, row.reference, row.searcher) if last else "",
             *(tests.get(row.searcher, none) if last else none),
@@ -69,7 +69,7 @@ def _by_budget(study: Study, findings: Findings) -> Iterator[Section]:
         f"Than one of the other searcher, ties half, mean over {_problems(findings)}, with 95 % confidence "
         "intervals. Wins, ties and losses "
         "are problems, by the median loss at the end; p is that of Wilcoxon's signed-rank test over them, "
-        f"corrected by Holm. {dashes(study)}"
+        f"corrected by Holm. {why_dashes(study)}"
     ).strip()
     heads = [f"{me} against", "lead", "seeds", *(f"{budget:,}" for budget in study.budgets)]
     heads += ["wins : ties : losses", "p (Holm)"]
@@ -85,9 +85,9 @@ def _by_budget(study: Study, findings: Findings) -> Iterator[Section]:
                     name,
                     _lead(findings, row, wide) if whole else NOTHING,
                     f"{row.seeds} : {row.other_seeds}",
-                    *at_budgets(study, name, figures, probability),
+                    *at_budgets(study, name, figures, probability_text),
                     f"{test.wins} : {test.ties} : {test.losses}" if test else NOTHING,
-                    probability(test.p_holm) if test else NOTHING,
+                    probability_text(test.p_holm) if test else NOTHING,
                 ]
             )
         yield Section(title + PROBLEMS_TOO * wide, heads, cells, note)
@@ -99,22 +99,25 @@ def _lead(findings: Findings, row: Versus, wide: bool) -> Verdict:
     if not wide:
         return verdict_of(found, row.reference, row.searcher)
     i, j = (found.searchers.index(name) for name in (row.reference, row.searcher))
-    return verdict(row.over_problems, 0.5, bool(found.enough[i, j]))
+    return verdict_of_interval(row.over_problems, 0.5, bool(found.enough[i, j]))
 
 
 def _problems(findings: Findings) -> str:
     """How many problems the pairs share: "12 problems", "8 to 12 problems"."""
     shared = [row.problems for row in findings.versus] or [0]
-    return f"{min(shared):,} to " * (min(shared) < max(shared)) + counted(max(shared), "problem")
+    return f"{min(shared):,} to " * (min(shared) < max(shared)) + counted_noun(max(shared), "problem")
 
 
 def _all_pairs(study: Study, findings: Findings) -> Section:
     found = findings.improvement
     places = range(len(found.searchers))
     cells = [
-        [found.searchers[i], *(probability(found.probability[i, j]) if i != j else NOTHING for j in places)]
+        [
+            found.searchers[i],
+            *(probability_text(found.probability[i, j]) if i != j else NOTHING for j in places),
+        ]
         for i in places
     ]
     title = "Probability that a run of the row's searcher ends lower than one of the column's"
-    note = f"Ties count half. {without(study)}".strip()
+    note = f"Ties count half. {without_whom(study)}".strip()
     return Section(title, ["searcher", *found.searchers], cells, note)

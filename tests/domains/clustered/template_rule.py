@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dse.core.chains import divisors
+from dse.core.chains import find_divisors
 from dse.core.layer import Layer
 from dse.domains.clustered.mapping import Level
 
@@ -88,7 +88,7 @@ def best_rank(cuts: Sequence[tuple[Cut, Fraction]], bandwidth: int, order: Seque
 
 def cuts_of(sizes: dict[str, int], single: str = "") -> Iterator[dict[str, int]]:
     """Every choice of tiles that divide the sizes; those of `single` are 1."""
-    choices = [(1,) if dim in single else divisors(sizes[dim]) for dim in TILED]
+    choices = [(1,) if dim in single else find_divisors(sizes[dim]) for dim in TILED]
     for tiles in itertools.product(*choices):
         yield dict(zip(TILED, tiles, strict=True))
 

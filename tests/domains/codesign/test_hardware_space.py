@@ -13,7 +13,7 @@ from dse.domains.clustered.figures import environment_area
 from dse.domains.codesign.reading import read_space, space_from_dict, space_from_plain
 from dse.domains.levels.machine import sram_pj
 from dse.models.loopnest.constants import Constants
-from dse.models.timeloop.presets import gemmini as preset
+from dse.models.timeloop.presets import make_gemmini as preset
 from dse.support.errors import InputError
 from tests.domains.codesign.spaces import chips, gemmini
 

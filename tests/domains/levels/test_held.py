@@ -49,7 +49,7 @@ def test_the_optimum_with_held_tensors_is_that_of_all_mappings_as_the_reference_
         genes = problem.space.sample(rng, 40)
         prices, mappings = problem.price(genes), problem.space.decode(genes)
         for place in range(len(genes)):
-            costs = reference.evaluate(problem.space.workload, problem.accelerator, mappings[place])
+            costs = reference.evaluate_mapping(problem.space.workload, problem.accelerator, mappings[place])
             assert isinstance(costs, reference.Costs) == (prices.reason[place] == 0)
             if isinstance(costs, reference.Costs):
                 assert costs.cycles == prices.cycles[place]
@@ -66,7 +66,7 @@ def test_a_held_tensor_is_moved_by_nobody_and_takes_no_room() -> None:
         found = certify(problem, cache=False)
         assert found.best is not None
         assert all(check.passed for check in verify(problem, found))
-        detail = reference.evaluate(problem.space.workload, problem.accelerator, found.best.mapping)
+        detail = reference.evaluate_mapping(problem.space.workload, problem.accelerator, found.best.mapping)
         assert isinstance(detail, reference.Costs)
         words[holds] = sum(one.reads + one.updates for one in detail.counts.get("DRAM", {}).values())
         assert {"W", "I", "O"} == set(detail.counts["B"])

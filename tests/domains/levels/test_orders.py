@@ -15,7 +15,7 @@ from dse.domains.levels.machine import TENSORS, Bandwidth, Energy, Level, Machin
 from dse.domains.levels.mapping import HierarchyMapping, LevelMapping, Loop
 from dse.domains.levels.problem import MachineProblem
 from dse.models.timeloop.proof import boxes, search
-from dse.models.timeloop.reference import Costs, evaluate
+from dse.models.timeloop.reference import Costs, evaluate_mapping
 from tests.domains.levels.test_uneven import least
 
 LAYERS = (
@@ -62,7 +62,7 @@ def random_loops(problem: MachineProblem, rng: np.random.Generator) -> list[list
 def deliveries(problem: MachineProblem, loops: list[list[Loop]]) -> tuple[int, ...]:
     """The words that each level receives of each tensor."""
     mapping = HierarchyMapping(tuple(LevelMapping(TENSORS, tuple(here), ()) for here in loops))
-    costs = evaluate(problem.space.workload, problem.accelerator, mapping)
+    costs = evaluate_mapping(problem.space.workload, problem.accelerator, mapping)
     assert isinstance(costs, Costs)
     return tuple(counts.fills for kept in costs.counts.values() for counts in kept.values())
 

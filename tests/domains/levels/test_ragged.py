@@ -16,7 +16,7 @@ from dse.domains.levels.space.chains import lengths_of_any
 from dse.domains.levels.tiles import has_ragged_tiles, lengths_of
 from dse.domains.levels.uneven import with_nests
 from dse.domains.levels.workload import Workload, workload_of
-from dse.models.timeloop import Fault, layout_of, prepared, reference
+from dse.models.timeloop import Fault, layout_of, prepared_prices, reference
 from dse.models.timeloop.ragged import RaggedNest
 from dse.support.errors import InputError
 from tests.conftest import Dse
@@ -74,7 +74,7 @@ def test_the_closed_forms_count_what_a_walk_of_all_instances_counts() -> None:
     for number in range(60):
         workload, machine = workload_of(LAYERS[number % len(LAYERS)]), open_levels(rng)
         mapping = random_mapping(rng, workload, machine)
-        costs = reference.evaluate(workload, machine.unlimited, mapping)
+        costs = reference.evaluate_mapping(workload, machine.unlimited, mapping)
         assert isinstance(costs, reference.Costs), (costs, mapping.text())
         if not has_ragged_tiles(workload, mapping):
             continue
@@ -121,7 +121,7 @@ def test_a_last_tile_that_is_shorter_is_counted_by_hand() -> None:
     (dim,) = [name for name, size in workload.dims if size == 100]
     mapping = HierarchyMapping.parse(f"L1[WIO] {dim}3:48 - L0[WIO] {dim}3:16 {dim}16:1X")
     assert lengths_of(mapping, dim, 100) == [48, 48, 16, 1]
-    costs = reference.evaluate(workload, machine, mapping)
+    costs = reference.evaluate_mapping(workload, machine, mapping)
     assert isinstance(costs, reference.Costs), costs
     assert costs.cycles == 7
     counts = costs.counts["Buffer"]
@@ -129,7 +129,7 @@ def test_a_last_tile_that_is_shorter_is_counted_by_hand() -> None:
     assert len(moving) == 2
     assert counts["O"].fills == 0
     buffer = Level("Buffer", 96, keeps=TENSORS, fan_out=16)
-    small = reference.evaluate(workload, Machine("small", (machine.levels[0], buffer), 1.0), mapping)
+    small = reference.evaluate_mapping(workload, Machine("small", (machine.levels[0], buffer), 1.0), mapping)
     assert isinstance(small, reference.NotPriced)
     assert small.reason == "Buffer: needs 97 of 96 words"
 
@@ -151,9 +151,9 @@ def test_lengths_that_divide_cost_what_the_factors_cost() -> None:
     plain = HierarchyMapping.parse("L1[WIO] K3 C4 - L0[WIO] K4 C2 P6")
     said = HierarchyMapping.parse("L1[WIO] K3:4 C4:2 - L0[WIO] K4:1 C2:1 P6:1")
     assert not has_ragged_tiles(workload, said)
-    costs = reference.evaluate(workload, machine, said)
+    costs = reference.evaluate_mapping(workload, machine, said)
     assert isinstance(costs, reference.Costs)
-    assert costs == reference.evaluate(workload, machine, plain)
+    assert costs == reference.evaluate_mapping(workload, machine, plain)
 
 
 def test_cases_have_tiles_that_do_not_divide(tmp_path: Path, dse: Dse) -> None:
@@ -183,9 +183,9 @@ def test_the_kernel_prices_rows_with_lengths_as_the_reference_does() -> None:
         layout = layout_of(workload, machine, any_tiles=True)
         rows = layout.encode(mappings)
         assert [layout.encode([layout.decode(row)])[0].tolist() for row in rows] == rows.tolist()
-        priced = prepared(workload, machine)(rows, counts=True)
+        priced = prepared_prices(workload, machine)(rows, counts=True)
         for place, mapping in enumerate(mappings):
-            costs = reference.evaluate(workload, machine, mapping)
+            costs = reference.evaluate_mapping(workload, machine, mapping)
             assert bool(priced.fault[place]) == isinstance(costs, reference.NotPriced), costs
             if isinstance(costs, reference.NotPriced):
                 assert priced.fault[place] == costs.fault
@@ -233,7 +233,7 @@ def test_a_space_of_any_tiles_has_vectors_mappings_and_moves_of_its_own() -> Non
         assert not (found == here).all(axis=1).any()
         assert (space.canonical(found)[:, block.genes] == found[:, block.genes]).all()
     first = space.decode(genes)[0]
-    costs = reference.evaluate(space.workload, problem.accelerator, first)
+    costs = reference.evaluate_mapping(space.workload, problem.accelerator, first)
     assert isinstance(costs, reference.Costs)
     assert costs.cycles == problem.evaluate(first).cycles[0]
     assert "the last of" in problem.nest(first)

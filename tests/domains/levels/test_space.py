@@ -13,8 +13,8 @@ from dse.domains.levels.machine import Level, Machine
 from dse.domains.levels.mapping import HierarchyMapping
 from dse.domains.levels.space.chains import factor_chains
 from dse.domains.levels.space.space import HierarchySpace
-from dse.domains.levels.workload import convolution, workload_of
-from dse.models.timeloop import prepared
+from dse.domains.levels.workload import make_convolution, workload_of
+from dse.models.timeloop import prepared_prices
 from dse.models.timeloop.presets import load_machine
 from dse.support.errors import InputError
 
@@ -52,7 +52,7 @@ def test_a_convolution_of_the_data_set_has_so_many_mappings_under_its_rules() ->
 def test_samples_fit_and_most_vectors_do(name: str) -> None:
     machine = load_machine(name)
     of = space(LAYER, machine)
-    price = prepared(of.workload, machine)
+    price = prepared_prices(of.workload, machine)
     rows = of.decode(drawn(of)).rows
     assert (of.fits(rows) == price(rows).valid).all()
     assert of.fits(rows).mean() > 0.5
@@ -190,7 +190,7 @@ def test_what_stands_inside_of_a_changed_factor_stays_where_it_can() -> None:
 
 
 def test_chains_are_counted_without_listing_them() -> None:
-    chains = factor_chains(convolution({"K": 2**10, "P": 30}), GEMMINI, {})
+    chains = factor_chains(make_convolution({"K": 2**10, "P": 30}), GEMMINI, {})
     by_dim = {chain.dim: chain.count for chain in chains}
     assert by_dim["R"] == 1
     # 2^10 in DRAM, over at most 16 columns, in the accumulator: the columns' share decides how many.

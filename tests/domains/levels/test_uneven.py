@@ -18,7 +18,7 @@ from dse.domains.levels.problem import MachineProblem
 from dse.domains.levels.uneven import with_nests
 from dse.models.timeloop import reference
 from dse.models.timeloop.proof.floors import least_cycles
-from dse.models.timeloop.walk import walk
+from dse.models.timeloop.walk import walk_loops
 from dse.optimum import certify, verify
 from dse.support.errors import InputError
 from tests.conftest import Dse
@@ -81,10 +81,10 @@ def test_the_rules_count_what_a_walk_through_the_loops_counts() -> None:
         problem = MachineProblem(layer, machine, "edp", "timeloop", fixed={"orders": "all", "nests": nests})
         space = problem.space
         for mapping in space.decode(space.sample(rng, 6)):
-            costs = reference.evaluate(space.workload, problem.accelerator, mapping)
+            costs = reference.evaluate_mapping(space.workload, problem.accelerator, mapping)
             if isinstance(costs, reference.NotPriced):
                 continue
-            walked = walk(space.workload, problem.accelerator, mapping)
+            walked = walk_loops(space.workload, problem.accelerator, mapping)
             for level, kept in costs.counts.items():
                 for tensor, counts in kept.items():
                     here = walked[level][tensor]
@@ -106,7 +106,7 @@ def test_the_kernel_prices_uneven_nests_as_the_reference_does() -> None:
         priced = problem.price_rows(rows)
         for place, row in enumerate(rows):
             mapping = problem.space.layout.decode(row)
-            costs = reference.evaluate(problem.space.workload, problem.accelerator, mapping)
+            costs = reference.evaluate_mapping(problem.space.workload, problem.accelerator, mapping)
             assert (priced.reason[place] == 0) == isinstance(costs, reference.Costs)
             if isinstance(costs, reference.Costs):
                 assert costs.cycles == priced.cycles[place]

@@ -84,7 +84,7 @@ def test_batches_cost_what_the_rules_say_and_are_infeasible_where_a_level_is_too
         genes = rng.integers(0, problem.space.sizes, size=(40, len(problem.space.sizes)))
         priced, mappings = problem.price(genes), problem.space.decode(genes)
         for place in range(len(genes)):
-            costs = reference.evaluate(problem.space.workload, problem.accelerator, mappings[place])
+            costs = reference.evaluate_mapping(problem.space.workload, problem.accelerator, mappings[place])
             fits = isinstance(costs, reference.Costs)
             assert fits == (priced.reason[place] == 0)
             if fits:

@@ -23,7 +23,7 @@ from dse.optimum import certify
 from dse.optimum.codesign import together
 from dse.optimum.codesign.branch import MachineBoxes, Open
 from dse.optimum.codesign.networks import network_objective
-from dse.optimum.codesign.proving import prover
+from dse.optimum.codesign.proving import make_prover
 from dse.optimum.codesign.result import Codesign, result_of
 from dse.optimum.verification import codesign as verification
 from dse.optimum.verification.codesign import verify_codesign
@@ -111,7 +111,7 @@ def test_of_boxes_that_are_divided_whatever_is_proven_nothing_is_proven_but_late
 def test_halves_of_a_box_keep_the_bound_that_it_had_before_anything_was_proven_of_it() -> None:
     """Else what the engine rules out by that bound would be left open, below everything."""
     space = chips(num_pes=[4, 8], l1_size=[16, 32, 64, 128], l2_size=[256, 512, 1024, 2048])
-    with prover(1, False, lambda: None) as prove:
+    with make_prover(1, False, lambda: None) as prove:
         search = MachineBoxes(space, LAYERS[:1], network_objective("edp"), prove)
         search.run()
         (first, *_) = space.roots()
@@ -123,7 +123,7 @@ def proven_at(second: float | None, layers: tuple[Layer, ...], space: HardwareSp
     """What is proven where it is that second of 1000, all the time; None: there is no limit."""
     moments = chain([0.0], repeat(second or 0.0))
     clock = Clock(None if second is None else 1000.0, lambda: next(moments))
-    with prover(1, False, lambda: None) as prove:
+    with make_prover(1, False, lambda: None) as prove:
         search = MachineBoxes(
             space, layers, network_objective("edp"), prove, hurried=second is not None, clock=clock
         )
@@ -211,7 +211,7 @@ def test_a_time_limit_ends_between_two_proofs_and_what_is_proven_counts(
 def assert_what_is_proven_counts(space: HardwareSpace, proofs_in_time: int, cache: Path) -> None:
     """After so many proofs the bound is below the whole search's, and the boxes hold every machine."""
     left = chain(repeat(None, proofs_in_time), repeat(-1.0))
-    with prover(1, False, lambda: next(left)) as prove:
+    with make_prover(1, False, lambda: next(left)) as prove:
         search = MachineBoxes(space, LAYERS, network_objective("edp"), prove)
         search.run()
     found = result_of(search, "three layers")

@@ -19,7 +19,7 @@ from dse.domains.codesign.space import HardwareSpace, Point
 from dse.optimum.codesign.fronts import MachineFront, codesign_front
 from dse.optimum.network_front import certify_network_front
 from dse.optimum.network_options import NetworkOptions
-from dse.search.fronts import nondominated
+from dse.search.fronts import nondominated_rows
 from dse.support.arrays import FloatArray
 from dse.support.errors import InputError
 from tests.cli.test_codesign_cli import NETWORK, SPACE
@@ -55,7 +55,7 @@ def machines() -> Machines:
 def test_the_front_with_area_is_that_of_going_through_all_machines(machines: Machines, proofs: Path) -> None:
     found = codesign_front(LAYERS, small(), "edp, area", cache=proofs)
     every = np.array([(area, least_of_network(sums, 1e-9, "edp")) for area, sums in machines])
-    exact = every[nondominated(every)]
+    exact = every[nondominated_rows(every)]
     assert found.status == "optimal"
     assert len(found.points) == len(exact) > 1
     told = [(point["area_mm2"], point["value"]) for point in found.points]
@@ -73,7 +73,7 @@ def assert_the_convex_front(layers: Sequence[Layer], space: HardwareSpace, proof
     found = codesign_front(layers, space, "latency, energy", cache=proofs)
     assert (found.status, found.convex) == ("optimal", True)
     points = [figures(point) for point in found.points]
-    assert len(nondominated(np.array(points))) == len(points) > 2
+    assert len(nondominated_rows(np.array(points))) == len(points) > 2
     for weight in (0.002, 0.02, 0.2):
         objective = f"energy + {weight} * latency"
         total = objective_named(objective).total
@@ -87,7 +87,7 @@ def test_under_any_limit_of_area_the_best_of_any_weights_is_on_the_front_of_thre
     found = codesign_front(LAYERS, small(), "latency, energy, area", cache=proofs)
     points = [(*figures(point), point["area_mm2"]) for point in found.points]
     assert found.status == "optimal"
-    assert len(nondominated(np.array(points))) == len(points)
+    assert len(nondominated_rows(np.array(points))) == len(points)
     assert len({area for *_, area in points}) > 1
     for limit in {area for area, _ in machines}:
         sums = {one for area, own in machines if area <= limit for one in own}
@@ -113,7 +113,7 @@ def assert_the_exact_front(
     ]
     told = np.array([(*figures(point)[::-1], point["area_mm2"]) for point in found.points])[:, :columns]
     convex = codesign_front(layers, space, objectives, cache=proofs)
-    assert len(nondominated(told)) == len(told) > len(convex.points)
+    assert len(nondominated_rows(told)) == len(told) > len(convex.points)
     for some, others in ((every, told), (told, every)):
         covered = (others[:, np.newaxis] <= some * (1 + 1e-9)).all(axis=2).any(axis=0)
         assert covered.all()

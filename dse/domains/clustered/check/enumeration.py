@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dse.core.chains import divisors
+from dse.core.chains import find_divisors
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.space.genes import MAPPED_DIMS, ORDERS, allowed_values
 from dse.support.arrays import IntArray
@@ -31,7 +31,7 @@ class Groups:
         self._choices: list[IntArray] = []
         for dim in MAPPED_DIMS:
             inner, outer = fixed.get(f"inner.tile.{dim}", 1), fixed.get(f"outer.tile.{dim}")
-            found = divisors(problem.space.layer.loops[dim]) if outer is None else [outer]
+            found = find_divisors(problem.space.layer.loops[dim]) if outer is None else [outer]
             self._choices.append(np.array([tile for tile in found if tile % inner == 0], dtype=np.int64))
         allowed = allowed_values(fixed, "cluster")
         sizes = problem.accelerator.cluster_sizes if allowed is None else allowed
@@ -83,6 +83,6 @@ def inner_cuts(problem: Problem, tiles: tuple[int, ...]) -> list[list[int]]:
     """The inner tiles of K C Y X that outer `tiles` can be cut into."""
     fixed: Mapping[str, Any] = problem.space.fixed
     return [
-        [fixed[name]] if (name := f"inner.tile.{dim}") in fixed else list(divisors(tile))
+        [fixed[name]] if (name := f"inner.tile.{dim}") in fixed else list(find_divisors(tile))
         for dim, tile in zip(MAPPED_DIMS, tiles, strict=True)
     ]

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dse.core.certificate import Certificate
-from dse.core.chains import divisors
+from dse.core.chains import find_divisors
 from dse.core.proofs import Check
 from dse.domains.clustered.bounding import LowerBound, LowerBounds, TileBoxes, bounds_of, losses_of
 from dse.domains.clustered.check.enumeration import allowed_orders, allowed_parallels
@@ -135,7 +135,7 @@ class _Search:
         fixed, loops = self.problem.space.fixed, self.problem.space.layer.loops
         self.lists: list[IntArray] = []
         for level, dim in product(LEVELS, MAPPED_DIMS):
-            every = divisors(loops[dim]) if self.problem.tiles == "factors" else range(1, loops[dim] + 1)
+            every = find_divisors(loops[dim]) if self.problem.tiles == "factors" else range(1, loops[dim] + 1)
             self.lists.append(np.array(fixed.get(f"{level}.tile.{dim}", list(every)), np.int64).reshape(-1))
 
     def check(self, rng: np.random.Generator, budget: Budget) -> Check:

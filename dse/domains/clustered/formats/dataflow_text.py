@@ -30,7 +30,7 @@ from dse.core.layer import DIMS, MAX_SIZE, TYPES, Layer
 from dse.core.widths import NO_WIDTHS
 from dse.domains.clustered.accelerator import Accelerator
 from dse.domains.clustered.mapping import Level, Mapping
-from dse.support.errors import InputError, shorten, unknown
+from dse.support.errors import InputError, shorten, unknown_name
 
 WRITTEN = {"K": "K", "C": "C", "Y": "Y'", "X": "X'", "R": "R", "S": "S"}
 """How a directive names each dim."""
@@ -233,7 +233,7 @@ class _Reader:
             return token
         offered = expected[: len(expected) - hide]
         if kind and re.match(r"\w", token):
-            raise self._error(str(unknown(kind, token[:80], offered)))
+            raise self._error(str(unknown_name(kind, token[:80], offered)))
         raise self._error(f"expected {' or '.join(offered)}, got {_shown(token)}")
 
     def _take(self, expected: str, hint: str = "") -> None:

@@ -15,7 +15,7 @@ from dse.domains.clustered.accelerator import Accelerator
 from dse.domains.clustered.cost_model import CostModel
 from dse.domains.clustered.mapping import Mapping as DataflowMapping
 from dse.domains.clustered.nest import loop_nest
-from dse.support.errors import InputError, unknown
+from dse.support.errors import InputError, unknown_name
 from dse.support.files import make_folder, read_text, write_whole
 
 Write = Callable[[Layer, Accelerator, DataflowMapping], Mapping[str, str]]
@@ -80,7 +80,7 @@ ONE_WIDTH = ("timeloop", "zigzag")
 def named(name: str) -> Format:
     """The format of that name; InputError if there is none."""
     if name not in FORMATS:
-        raise unknown("format", name, FORMATS)
+        raise unknown_name("format", name, FORMATS)
     return FORMATS[name]
 
 
@@ -109,7 +109,7 @@ def mapping_in_file(
 ) -> DataflowMapping:
     """The mapping in the file of that name; InputError for no name of one, nor of a template."""
     if not names_file(name):
-        raise unknown("mapping", name, templates, "the templates (or name a .json, .m or .yaml file)")
+        raise unknown_name("mapping", name, templates, "the templates (or name a .json, .m or .yaml file)")
     return read_mapping(name, layer, accelerator)
 
 

@@ -27,10 +27,10 @@ from dse.core.timeloop_files import NAMES, PROBLEM, TENSORS, Counts, problem_tex
 from dse.core.timeloop_files import read_directives as directives
 from dse.domains.clustered.accelerator import Accelerator
 from dse.domains.clustered.mapping import Level, Mapping
-from dse.support.errors import InputError, shorten, unknown
+from dse.support.errors import InputError, shorten, unknown_name
 from dse.support.files import read_text
-from dse.support.strict_yaml import Tagged, dump
-from dse.support.strict_yaml import parse as load
+from dse.support.strict_yaml import Tagged, dump_yaml
+from dse.support.strict_yaml import parse_yaml as load
 
 OUTER, CLUSTERS, INNER, PES, TILE = "DRAM", "cluster", "cluster_loops", "PE", "L1"
 ARCHITECTURE = "timeloop-arch.yaml"
@@ -47,11 +47,11 @@ def write(layer: Layer, accelerator: Accelerator, mapping: Mapping) -> dict[str,
             f"format timeloop: a PE has one MAC there, got simd_lanes = {accelerator.simd_lanes}"
         )
     return {
-        ARCHITECTURE: dump(
+        ARCHITECTURE: dump_yaml(
             f"The accelerator, in elements of {BITS} bits", _architecture(accelerator, mapping)
         ),
         PROBLEM: problem_text(layer),
-        "timeloop-mapping.yaml": dump(
+        "timeloop-mapping.yaml": dump_yaml(
             f"A mapping of {layer.name or 'layer'}: {layer}\npermutations are innermost first",
             {"mapping": _directives(layer, accelerator, mapping)},
         ),
@@ -180,7 +180,7 @@ def _target(entry: Table[str, Any], target: str, kind: str, at: str) -> str:
     # As Timeloop writes out the name of a container.
     target = target.removeprefix("inter_").removesuffix("_spatial")
     if target not in TARGETS:
-        raise unknown("target", target, TARGETS, at)
+        raise unknown_name("target", target, TARGETS, at)
     if kind == "spatial" and target not in SPATIAL:
         raise InputError(f"{at}: {target} is not spread over anything; expected {' or '.join(SPATIAL)}")
     if (

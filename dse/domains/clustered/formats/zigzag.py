@@ -19,7 +19,7 @@ from dse.domains.clustered.formats.zigzag_machine import machine_data
 from dse.domains.clustered.mapping import Mapping
 from dse.domains.clustered.nest import Nest, nest
 from dse.support.errors import InputError
-from dse.support.strict_yaml import dump
+from dse.support.strict_yaml import dump_yaml
 
 Loops = list[tuple[str, int]]
 """Dims and how often their loops run, innermost first."""
@@ -42,9 +42,9 @@ def write(layer: Layer, accelerator: Accelerator, mapping: Mapping) -> dict[str,
     head = f"{accelerator.num_pes} PEs; L1 of {accelerator.l1_size}, L2 of {accelerator.l2_size} elements"
     workload = [layer_data(layer) | {"operator_type": "Conv"}]
     return {
-        "zigzag-accelerator.yaml": dump(f"{head}: here as large as the mapping needs", machine),
-        "zigzag-workload.yaml": dump(f"{layer.name or 'layer'}: {layer}", workload),
-        "zigzag-mapping.yaml": dump("Innermost loops first", [_mapping(loops, levels)]),
+        "zigzag-accelerator.yaml": dump_yaml(f"{head}: here as large as the mapping needs", machine),
+        "zigzag-workload.yaml": dump_yaml(f"{layer.name or 'layer'}: {layer}", workload),
+        "zigzag-mapping.yaml": dump_yaml("Innermost loops first", [_mapping(loops, levels)]),
     }
 
 

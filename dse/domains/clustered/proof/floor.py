@@ -44,7 +44,9 @@ def refuse_floor(problem: Problem) -> None:
         )
 
 
-def solve(problem: Problem, clock: Clock | None = None, known: Certificate | None = None) -> Certificate:
+def solve_floor(
+    problem: Problem, clock: Clock | None = None, known: Certificate | None = None
+) -> Certificate:
     """The floor of a problem that has no more, and a good mapping above it: within seconds.
 
     They are found so soon that what is `known` of them need not be kept, nor used.

@@ -60,7 +60,7 @@ def each_machine(problem: Problem) -> list[Problem]:
 
 def solve_each(problem: Problem, machines: list[Problem], clock: Clock) -> Certificate:
     """The optimum over all machines, or what the time of `clock` is enough for."""
-    from dse.domains.clustered.proof.solver import solve
+    from dse.domains.clustered.proof.solver import solve_problem
 
     floors = [floor_of(one) for one in machines]
     best, bound, parts = None, inf, []
@@ -68,7 +68,7 @@ def solve_each(problem: Problem, machines: list[Problem], clock: Clock) -> Certi
         # Floors rise from here on.
         if best is not None and floors[place] >= best.loss:
             break
-        found = solve(machines[place], clock)
+        found = solve_problem(machines[place], clock)
         parts.append(found.counts)
         bound = min(bound, found.lower_bound)
         if found.best is not None and (best is None or found.best.loss < best.loss):

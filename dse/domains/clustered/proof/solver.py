@@ -18,7 +18,7 @@ from dse.support.errors import InputError
 FEW_DRAWN = 2000
 
 
-def solve(
+def solve_problem(
     problem: Problem,
     clock: Clock | None = None,
     known: Certificate | None = None,

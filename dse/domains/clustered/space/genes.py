@@ -14,8 +14,8 @@ from dse.core.space import Gene, Kind
 from dse.domains.clustered.accelerator import checked_figure
 from dse.domains.clustered.space.parts import LEVELS, MAPPED_DIMS, SPACES, Parts
 from dse.support.arrays import IntArray
-from dse.support.errors import InputError, shorten, unknown
-from dse.support.validation import table, whole_number
+from dse.support.errors import InputError, shorten, unknown_name
+from dse.support.validation import check_table, whole_number
 
 __all__ = [
     "GENE_NAMES",
@@ -65,7 +65,7 @@ def parse_fixed(texts: Iterable[str], parts: Parts = SPACES["default"]) -> dict[
         if not (name and equals and value):
             raise InputError(f"a fixed gene must read GENE=VALUE, like outer.parallel=K, got {shorten(text)}")
         if name not in parts.gene_names:
-            raise unknown("gene", name, parts.gene_names)
+            raise unknown_name("gene", name, parts.gene_names)
         if name in fixed:
             raise InputError(f"{name} is fixed twice, at {shorten(fixed[name])} and at {shorten(value)}")
         parts_of = [part.strip() for part in value.split(",")]
@@ -88,10 +88,10 @@ def read_fixed(fixed: object, parts: Parts) -> dict[str, FixedValue]:
 
     Whether the layer and accelerator at hand have such a size is not checked here.
     """
-    entry: Mapping[str, Any] = table(fixed, "fixed")
+    entry: Mapping[str, Any] = check_table(fixed, "fixed")
     for name in entry:
         if name not in parts.gene_names:
-            raise unknown("gene", name, parts.gene_names, "fixed")
+            raise unknown_name("gene", name, parts.gene_names, "fixed")
     return {name: _read_value(name, entry[name], parts) for name in parts.gene_names if name in entry}
 
 

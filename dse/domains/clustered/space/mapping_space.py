@@ -34,8 +34,8 @@ from dse.domains.clustered.space.parts import (
     singles_of,
     tile_chains,
 )
-from dse.support.arrays import FloatArray, IntArray, plain
-from dse.support.errors import InputError, unknown
+from dse.support.arrays import FloatArray, IntArray, plain_array
+from dse.support.errors import InputError, unknown_name
 from dse.support.jit import load_kernels
 
 _NO_MACHINES = np.empty((0, len(MACHINE_FIGURES)), dtype=np.int64)
@@ -66,7 +66,7 @@ class MappingSpace(GeneVectors):
 
     def __post_init__(self) -> None:
         if self.tiles not in TILES:
-            raise unknown("tiles", self.tiles, TILES)
+            raise unknown_name("tiles", self.tiles, TILES)
         object.__setattr__(self, "priced", self.layer)
         object.__setattr__(self, "layer", self.layer.lowered())
         object.__setattr__(self, "parts", read_parts(self.parts))
@@ -147,7 +147,7 @@ class MappingSpace(GeneVectors):
         machines = batch.machines
         if machines is None:
             machines = np.repeat(self._machine, len(batch) if self.has_machines else 0, axis=0)
-        bad = _points().encode(plain(batch.rows), plain(machines), self._packed, genes)
+        bad = _points().encode(plain_array(batch.rows), plain_array(machines), self._packed, genes)
         if bad >= 0:
             raise InputError(f"mapping {bad}: {self._why_not(batch[bad], machines, bad)}")
         return genes

@@ -20,13 +20,13 @@ from itertools import permutations
 from math import log2
 from typing import Any
 
-from dse.core.chains import Chain, divisors, listed_values
+from dse.core.chains import Chain, find_divisors, listed_values
 from dse.core.hardware import FIGURE_PREFIX, MAX_CHOICES, Values, read_choices
 from dse.core.layer import DIMS, Layer
 from dse.core.space import Block, Space
 from dse.domains.clustered.accelerator import MACHINE_FIGURES, MAX_PES, Accelerator, checked_figure
-from dse.support.errors import InputError, shorten, unknown
-from dse.support.validation import keys, table, whole_number
+from dse.support.errors import InputError, shorten, unknown_name
+from dse.support.validation import check_keys, check_table, whole_number
 
 MAPPED_DIMS = ("K", "C", "Y", "X")
 """The dims that the default space tiles, orders and spreads; R and S stay whole and innermost."""
@@ -142,31 +142,31 @@ def read_parts(given: object, where: str = "space") -> Parts:
         return given
     if isinstance(given, str):
         if given not in SPACES:
-            raise unknown("space", given, [*SPACES, "FILE.toml"], "" if where == "space" else where)
+            raise unknown_name("space", given, [*SPACES, "FILE.toml"], "" if where == "space" else where)
         return SPACES[given]
     if not isinstance(given, Mapping):
         raise InputError(f"{where} must be {' or '.join(SPACES)}, or a table, got {shorten(given)}")
-    entry = table(given, where)
-    keys(entry, where, required=(), optional=("name", "dims", "cluster", PES, "hardware"))
+    entry = check_table(given, where)
+    check_keys(entry, where, required=(), optional=("name", "dims", "cluster", PES, "hardware"))
     if "name" in entry:
         return _of_named(entry, where)
     dims, cluster = entry.get("dims", MAPPED_DIMS), entry.get("cluster", DIVISORS)
     if not isinstance(cluster, str):
         cluster = _sizes(cluster, f"{where}.cluster")
     elif cluster not in (DIVISORS, FIT):
-        raise unknown("cluster", cluster, (DIVISORS, FIT, "a list of sizes"), where)
+        raise unknown_name("cluster", cluster, (DIVISORS, FIT, "a list of sizes"), where)
     pes = ((PES, _sizes(entry[PES], f"{where}.{PES}")),) if PES in entry else ()
     parts = Parts(_dims(dims, f"{where}.dims"), cluster, pes)
     if "hardware" not in entry:
         return parts
-    if pes and PES in table(entry["hardware"], f"{where}.hardware"):
+    if pes and PES in check_table(entry["hardware"], f"{where}.hardware"):
         raise InputError(f"{where} has {PES} and hardware.{PES}; keep one of them")
     return with_hardware(parts, entry["hardware"], f"{where}.hardware")
 
 
 def _of_named(entry: Mapping[str, Any], where: str) -> Parts:
     """A space that has a name, with figures of the hardware opened besides."""
-    keys(entry, f"{where} of a name", required=("name",), optional=("hardware",))
+    check_keys(entry, f"{where} of a name", required=("name",), optional=("hardware",))
     parts = read_parts(str(entry["name"]))
     return with_hardware(parts, entry.get("hardware", {}), f"{where}.hardware")
 
@@ -176,10 +176,10 @@ def with_hardware(parts: Parts, given: object, where: str = "hardware") -> Parts
 
     A figure that is a gene already has these values then.
     """
-    entry = table(given, where)
+    entry = check_table(given, where)
     if "levels" in entry:
         raise InputError(f"{where}.levels is of machines of levels, for a cost model of such machines")
-    keys(entry, where, required=(), optional=MACHINE_FIGURES)
+    check_keys(entry, where, required=(), optional=MACHINE_FIGURES)
     found = dict(parts.figures)
     for name, values in entry.items():
 
@@ -242,7 +242,7 @@ def other_choices(
     counts = [int(count) for count in parts.values_of(PES, accelerator)]
     wrong = f"does not divide the {accelerator.num_pes} PEs" if parts == SPACES["default"] else "is no choice"
     if parts.cluster != FIT:
-        sizes = {size for count in counts for size in divisors(count)}
+        sizes = {size for count in counts for size in find_divisors(count)}
         choices["cluster"] = tuple(sorted(sizes)) if parts.cluster == DIVISORS else parts.cluster
     choices |= {figure_gene(figure): values for figure, values in parts.hardware}
     for level in LEVELS:

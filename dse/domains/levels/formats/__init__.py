@@ -13,9 +13,9 @@ from typing import Any
 
 from dse.domains.levels.mapping import HierarchyMapping
 from dse.domains.levels.tiles import has_ragged_tiles
-from dse.domains.levels.uneven import straightened
+from dse.domains.levels.uneven import straightened_nest
 from dse.support import strict_json, strict_yaml
-from dse.support.errors import InputError, shorten, unknown, within
+from dse.support.errors import InputError, errors_within, shorten, unknown_name
 from dse.support.files import make_folder, read_text, write_whole
 
 FORMATS = ("json", "nest", "timeloop", "zigzag")
@@ -64,7 +64,7 @@ def _written(name: str, problem: Any, mapping: HierarchyMapping) -> Written:
 
 def read_yaml_mapping(text: str, where: str, problem: Any) -> HierarchyMapping:
     """The mapping in Timeloop's or ZigZag's YAML, onto the problem's machine. InputError where it is none."""
-    data = strict_yaml.parse(text, where)
+    data = strict_yaml.parse_yaml(text, where)
     name = "zigzag" if isinstance(data, list) else "timeloop"
     found: HierarchyMapping = import_module(f"{__name__}.{name}").read(text, data, where, problem)
     return found
@@ -78,10 +78,10 @@ def read_mapping_file(path: str, problem: Any) -> HierarchyMapping:
     if path.lower().endswith((".yaml", ".yml")):
         found = read_yaml_mapping(text, where, problem)
     elif text.startswith("L"):
-        with within(where, "mapping"):
+        with errors_within(where, "mapping"):
             found = HierarchyMapping.parse(text)
     else:
-        found = problem.read_mapping(strict_json.parse(text, where), where)
+        found = problem.read_mapping(strict_json.parse_json(text, where), where)
     for level in found.levels:
         for dim, _ in (*level.temporal, *level.spatial):
             if dim not in layout.dims:
@@ -89,8 +89,8 @@ def read_mapping_file(path: str, problem: Any) -> HierarchyMapping:
                 raise InputError(f"{where}: the layer has no dim {shorten(dim)}; it has {has}")
         for name in level.keep:
             if name not in layout.tensors:
-                raise unknown("tensor", name, layout.tensors, where)
-    found = straightened(problem.accelerator, found)
+                raise unknown_name("tensor", name, layout.tensors, where)
+    found = straightened_nest(problem.accelerator, found)
     if len(found.levels) != layout.levels:
         raise InputError(f"{where} has {len(found.levels)} levels, the machine {layout.levels}")
     return found

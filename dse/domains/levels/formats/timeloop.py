@@ -21,8 +21,8 @@ from dse.domains.levels.machine import TENSORS, Level, Machine
 from dse.domains.levels.mapping import HierarchyMapping, LevelMapping, Loop
 from dse.domains.levels.nest import waiting_words
 from dse.domains.levels.workload import CONV_DIMS
-from dse.support.errors import InputError, shorten, unknown
-from dse.support.strict_yaml import Tagged, dump, with_note
+from dse.support.errors import InputError, shorten, unknown_name
+from dse.support.strict_yaml import Tagged, dump_yaml, with_note
 
 NAMES = {dim: "M" if dim == "K" else dim for dim in CONV_DIMS}
 """How Timeloop's published problems call each dim of a workload."""
@@ -50,7 +50,7 @@ def write(problem: Any, mapping: HierarchyMapping) -> Written:
     return {
         ARCHITECTURE: architecture_text(machine, mapping),
         PROBLEM: problem_text(problem.layer, batch=True),
-        MAPPING: dump(about, {"mapping": list(_directives(machine, mapping))}),
+        MAPPING: dump_yaml(about, {"mapping": list(_directives(machine, mapping))}),
         LINE: mapping.text() + "\n",
     }, _unsaid(machine)
 
@@ -101,7 +101,7 @@ def read(text: str, data: Any, where: str, problem: Any) -> HierarchyMapping:
     spatial, kept = list(temporal), [_usual(machine, place) for place in range(len(machine.levels))]
     for at, entry, target, kind in read_directives(data, where):
         if target not in places:
-            raise unknown("target", target, list(places), at)
+            raise unknown_name("target", target, list(places), at)
         place = places[target]
         if kind == "dataspace":
             kept[place] = _kept(entry, at, _usual(machine, place))
@@ -151,7 +151,7 @@ def _tensors(given: Any, at: str) -> tuple[str, ...] | None:
         raise InputError(f"{at} must be a list of dataspaces, got {shorten(given)}")
     for name in names:
         if str(name).lower() not in TENSOR_OF:
-            raise unknown("dataspace", str(name), list(SPACES.values()), at)
+            raise unknown_name("dataspace", str(name), list(SPACES.values()), at)
     return tuple(TENSOR_OF[str(name).lower()] for name in names)
 
 
@@ -169,7 +169,7 @@ def _read_loops(entry: Mapping[str, Any], at: str) -> tuple[Loop, ...]:
 
 def architecture_text(machine: Machine, mapping: HierarchyMapping) -> str:
     """The file; `mapping` says where loops stand at levels that store nothing."""
-    text = dump(f"{machine.name}, in words of {BITS} bits", _architecture(machine, mapping))
+    text = dump_yaml(f"{machine.name}, in words of {BITS} bits", _architecture(machine, mapping))
     return with_note(text, "machine", machine.to_dict())
 
 

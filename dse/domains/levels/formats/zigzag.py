@@ -12,12 +12,18 @@ from typing import Any
 
 from dse.core.zigzag_workload import DIMS, LINKS, layer_data
 from dse.domains.levels.formats import Written
-from dse.domains.levels.formats.zigzag_accelerator import OURS, accelerator_data, array, memory_sizes, unsaid
+from dse.domains.levels.formats.zigzag_accelerator import (
+    OURS,
+    accelerator_data,
+    array,
+    memory_sizes,
+    what_zigzag_lacks,
+)
 from dse.domains.levels.formats.zigzag_machine import WORD_BITS
 from dse.domains.levels.machine import TENSORS, Machine
 from dse.domains.levels.mapping import HierarchyMapping, LevelMapping, Loop, read_mapping
-from dse.support.errors import InputError, shorten, unknown
-from dse.support.strict_yaml import dump, noted, with_note
+from dse.support.errors import InputError, shorten, unknown_name
+from dse.support.strict_yaml import dump_yaml, noted_data, with_note
 from dse.support.validation import whole_number
 
 ACCELERATOR, WORKLOAD, MAPPING = "zigzag-accelerator.yaml", "zigzag-workload.yaml", "zigzag-mapping.yaml"
@@ -35,16 +41,16 @@ def write(problem: Any, mapping: HierarchyMapping) -> Written:
     machine, layer = problem.accelerator, problem.layer
     sizes = memory_sizes(layer, machine, mapping)
     about = f"{layer.name or 'layer'}: {layer}"
-    accelerator = dump(
+    accelerator = dump_yaml(
         f"{machine.name}, in words of {WORD_BITS} bits", accelerator_data(machine, mapping, sizes)
     )
-    workload = dump(about, [layer_data(layer, WORD_BITS) | {"operator_type": "Conv"}])
-    loops = dump(f"A mapping of {about}\ninnermost loops first", [_mapping(machine, mapping)])
+    workload = dump_yaml(about, [layer_data(layer, WORD_BITS) | {"operator_type": "Conv"}])
+    loops = dump_yaml(f"A mapping of {about}\ninnermost loops first", [_mapping(machine, mapping)])
     return {
         ACCELERATOR: with_note(accelerator, "machine", machine.to_dict()),
         WORKLOAD: with_note(workload, "layer", {**layer.to_dict(), "name": layer.name}),
         MAPPING: with_note(loops, "mapping", mapping.to_list()),
-    }, unsaid(machine, sizes)
+    }, what_zigzag_lacks(machine, sizes)
 
 
 def _mapping(machine: Machine, mapping: HierarchyMapping) -> dict[str, Any]:
@@ -74,7 +80,7 @@ def read(text: str, data: Any, where: str, problem: Any) -> HierarchyMapping:
     InputError where it says none that is complete.
     """
     layout = problem.space.layout
-    exact = noted(text, data, "mapping", where)
+    exact = noted_data(text, data, "mapping", where)
     if exact is not None:
         return read_mapping(exact, layout.dims, layout.tensors, where)
     entry = _entry(data, problem.layer.name, where)
@@ -93,7 +99,7 @@ def _entry(data: list[Any], layer: str, where: str) -> Mapping[str, Any]:
             )
         for key in entry:
             if key not in (*READ, *NO_CHANGE):
-                raise unknown("key", key, (*READ, *NO_CHANGE), f"{where}[{place}]")
+                raise unknown_name("key", key, (*READ, *NO_CHANGE), f"{where}[{place}]")
     named = {str(entry["name"]): entry for entry in data}
     if len(named) < len(data):
         raise InputError(f"{where} has two mappings of one name")
@@ -121,7 +127,7 @@ def _spatial(given: Any, machine: Machine, where: str) -> list[tuple[Loop, ...]]
         loops = tuple(_loop(str(text).split(","), f"{where}.{name}") for text in texts)
         loops = tuple(loop for loop in loops if loop[1] > 1)
         if loops and name not in places:
-            raise unknown("dimension", str(name), list(places), where)
+            raise unknown_name("dimension", str(name), list(places), where)
         if loops:
             found[places[name]] = loops
     return found
@@ -142,7 +148,7 @@ def _loop(parts: list[Any], where: str) -> Loop:
         )
     name, count = str(parts[0]).strip(), parts[1]
     if name not in DIM_OF:
-        raise unknown("dim", name, list(DIM_OF), where)
+        raise unknown_name("dim", name, list(DIM_OF), where)
     if isinstance(count, str) and count.strip().isdecimal() and len(count) < 20:
         count = int(count)
     return DIM_OF[name], whole_number(count, f"{where}: {name}")

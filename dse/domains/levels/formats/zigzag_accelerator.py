@@ -199,7 +199,7 @@ def _needed(layer: Layer, keep: tuple[str, ...], loops: list[tuple[str, int]], s
     return sum(words[tensor] for tensor in keep)
 
 
-def unsaid(machine: Machine, sizes: Sizes) -> list[str]:
+def what_zigzag_lacks(machine: Machine, sizes: Sizes) -> list[str]:
     """What ZigZag does not get to know of the machine, in a sentence; none if it gets all."""
     levels = machine.levels
     by_level = {

@@ -14,9 +14,9 @@ from typing import Any
 
 from dse.domains.levels.checks import not_negative
 from dse.domains.levels.machine import MAX_WORDS, Bandwidth, Energy, Level, Machine
-from dse.support.errors import InputError, shorten, unknown
+from dse.support.errors import InputError, shorten, unknown_name
 from dse.support.strict_yaml import line_of
-from dse.support.validation import table, whole_number
+from dse.support.validation import check_table, whole_number
 
 WORD_BITS = 8
 TENSOR_OF = {"I1": "I", "I2": "W", "O": "O"}
@@ -27,11 +27,11 @@ UNLIMITED = 2**40
 
 def zigzag_machine(data: Mapping[str, Any], name: str, where: str) -> Machine:
     """The machine that the file's data describe; InputError in a line where it is not right."""
-    array = table(data.get("operational_array"), f"{where}: operational_array")
+    array = check_table(data.get("operational_array"), f"{where}: operational_array")
     if array.get("is_imc"):
         raise InputError(f"{where}: an array that computes in its memory (is_imc) is not read")
     dims = _dims(array, f"{where}: operational_array")
-    memories = table(data["memories"], f"{where}: memories")
+    memories = check_table(data["memories"], f"{where}: memories")
     if not memories:
         raise InputError(f"{where}: memories must be one or more")
     _see("the file", data, where)
@@ -132,7 +132,7 @@ def _see(kind: str, data: Mapping[str, Any], where: str) -> None:
     for key in data:
         if key not in KEYS[kind]:
             line = line_of(data, (key,))
-            raise unknown("key", key, KEYS[kind], f"{where}, line {line}" if line else where)
+            raise unknown_name("key", key, KEYS[kind], f"{where}, line {line}" if line else where)
 
 
 def _dims(array: Mapping[str, Any], where: str) -> dict[str, int]:
@@ -144,7 +144,7 @@ def _dims(array: Mapping[str, Any], where: str) -> dict[str, int]:
 
 def _memory(data: Any, dims: Mapping[str, int], where: str) -> tuple[set[str], dict[str, Any]]:
     """The dims of the array that one memory serves, and the figures of its level."""
-    entry = table(data, where)
+    entry = check_table(data, where)
     _see("memory", entry, where)
     for key, why in REFUSED.items():
         if entry.get(key):
@@ -156,11 +156,11 @@ def _memory(data: Any, dims: Mapping[str, int], where: str) -> tuple[set[str], d
     own = [str(dim) for dim in _list(entry, "served_dimensions", where)]
     for dim in own:
         if dim not in dims:
-            raise unknown("dimension", dim, list(dims), f"{where}.served_dimensions")
+            raise unknown_name("dimension", dim, list(dims), f"{where}.served_dimensions")
     keeps = [str(operand) for operand in _list(entry, "operands", where)]
     for operand in keeps:
         if operand not in TENSOR_OF:
-            raise unknown("operand", operand, list(TENSOR_OF), where)
+            raise unknown_name("operand", operand, list(TENSOR_OF), where)
     words = whole_number(entry.get("size"), f"{where}.size") // WORD_BITS
     if not 1 <= words <= MAX_WORDS:
         raise InputError(f"{where}.size must be bits of 1 to {MAX_WORDS} words, got {entry['size']}")
@@ -180,10 +180,10 @@ def _ports(ports: list[Any], where: str) -> tuple[Bandwidth, int, float]:
     words = dict.fromkeys(KINDS, 0.0)
     least, most = math.inf, 0
     for place, data in enumerate(ports):
-        port = table(data, f"{where}[{place}]")
+        port = check_table(data, f"{where}[{place}]")
         _see("port", port, f"{where}[{place}]")
         if port.get("type") not in KINDS:
-            raise unknown("type", str(port.get("type")), KINDS, f"{where}[{place}]")
+            raise unknown_name("type", str(port.get("type")), KINDS, f"{where}[{place}]")
         widest = whole_number(port.get("bandwidth_max"), f"{where}[{place}].bandwidth_max")
         words[port["type"]] += widest / WORD_BITS
         if not most:

@@ -15,7 +15,7 @@ from functools import cached_property, lru_cache
 from itertools import combinations
 from math import isqrt, prod
 
-from dse.core.chains import TILES, divisors, listed_values
+from dse.core.chains import TILES, find_divisors, listed_values
 from dse.domains.levels.machine import Level, Machine
 from dse.domains.levels.workload import Workload
 from dse.support.errors import InputError
@@ -137,7 +137,7 @@ class FactorChain:
 def chain_of(dim: str, size: int, slots: tuple[Slot, ...], tiles: str = FACTORS) -> FactorChain:
     """The chains of a dim: one for all spaces that have it, as what it has worked out is kept with it."""
     if tiles == FACTORS:
-        return FactorChain(dim, size, slots, divisors(size))
+        return FactorChain(dim, size, slots, find_divisors(size))
     fan_outs = tuple(slot.most for slot in slots if slot.most)
     return FactorChain(dim, size, slots, lengths_of_any(size, fan_outs), True)
 
@@ -233,7 +233,7 @@ def _longest(workload: Workload, level: Level, dim: str, tiles: str) -> int | No
         tensor for tensor in workload.tensors if tensor.name in level.keeps and tensor.name not in level.holds
     ]
     size, room = workload.sizes[dim], level.room
-    lengths = divisors(size) if tiles == FACTORS else range(1, size + 1)
+    lengths = find_divisors(size) if tiles == FACTORS else range(1, size + 1)
 
     def needs(length: int) -> int:
         return sum(tensor.room(box | {dim: length}) for tensor in kept)

@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 
 from dse.domains.levels.machine import Machine
 from dse.domains.levels.space.chains import SPATIAL, TEMPORAL
-from dse.domains.levels.uneven import stored
+from dse.domains.levels.uneven import stored_by_level
 from dse.domains.levels.workload import Workload
-from dse.support.errors import InputError, shorten, unknown
-from dse.support.validation import table, whole_number
+from dse.support.errors import InputError, shorten, unknown_name
+from dse.support.validation import check_table, whole_number
 
 UNDOMINATED, INNERMOST, ALL = "undominated", "innermost", "all"
 KINDS = (UNDOMINATED, INNERMOST, ALL)
@@ -42,10 +42,10 @@ def read_constraints(fixed: object, workload: Workload, machine: Machine) -> Con
     found = Constraints()
     places = {level.name: place for place, level in enumerate(machine.levels)}
     orders = UNDOMINATED
-    for name, value in table(fixed, "fixed").items():
+    for name, value in check_table(fixed, "fixed").items():
         if name == ORDERS:
             if value not in KINDS:
-                raise unknown("orders", value, KINDS, "fixed")
+                raise unknown_name("orders", value, KINDS, "fixed")
             orders = value
             continue
         level, kind, dim = _parsed(name, places)
@@ -55,7 +55,7 @@ def read_constraints(fixed: object, workload: Workload, machine: Machine) -> Con
             place = len(machine.levels) - 1 - machine.storages[::-1].index(machine.storages[place])
         if kind in (TEMPORAL, SPATIAL):
             if dim not in workload.sizes:
-                raise unknown("dim", dim, workload.names, f"fixed {level}.{kind}")
+                raise unknown_name("dim", dim, workload.names, f"fixed {level}.{kind}")
             found.factors[place, kind, dim] = whole_number(value, what)
         elif kind == ORDER:
             found.order[place] = _names(value, workload.names, "dim", what)
@@ -82,8 +82,8 @@ def _parsed(name: str, places: Mapping[str, int]) -> tuple[str, str, str]:
         return head, last, ""
     wanted = [ORDERS, *(f"{level}.{kind}" for level in places for kind in OF_A_LEVEL)]
     if head in places or level in places:
-        raise unknown("constraint", name, wanted, "fixed")
-    raise unknown("level", (level or head or name), [*places, ORDERS], f"fixed {name}")
+        raise unknown_name("constraint", name, wanted, "fixed")
+    raise unknown_name("level", (level or head or name), [*places, ORDERS], f"fixed {name}")
 
 
 def _names(value: object, known: tuple[str, ...], kind: str, what: str) -> tuple[str, ...]:
@@ -91,7 +91,7 @@ def _names(value: object, known: tuple[str, ...], kind: str, what: str) -> tuple
     names = tuple(value) if isinstance(value, list | tuple | str) else (value,)
     for name in names:
         if name not in known:
-            raise unknown(kind, name, known, what)
+            raise unknown_name(kind, name, known, what)
         if names.count(name) > 1:
             raise InputError(f"{what}: {name} is there twice")
     return names
@@ -102,7 +102,7 @@ def _kept(value: object, workload: Workload, machine: Machine, place: int, what:
     names = _names([] if value in ("", "none") else value, workload.tensor_names, "tensor", what)
     must, may = (one(place, workload.tensor_names) for one in (machine.must_keep, machine.may_keep))
     if machine.even and machine.storages.count(place) > 1:
-        must = stored(machine, level)
+        must = stored_by_level(machine, level)
     wrong = [name for name in must if name not in names] or [name for name in names if name not in may]
     if wrong:
         besides = ", ".join(name for name in may if name not in must) or "nothing"

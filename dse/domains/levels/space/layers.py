@@ -12,14 +12,14 @@ from dse.domains.levels.space.chains import TEMPORAL, FactorChain
 from dse.domains.levels.space.constraints import ALL, UNDOMINATED, Constraints
 from dse.domains.levels.space.orders import (
     Order,
-    completed,
+    completed_order,
     every_order,
     innermost_orders,
-    stationary,
-    staying,
+    stationary_orders,
+    staying_tensors,
     with_others,
 )
-from dse.domains.levels.uneven import stored
+from dse.domains.levels.uneven import stored_by_level
 from dse.domains.levels.workload import Workload
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError
@@ -140,7 +140,7 @@ def _stacks(
 ) -> tuple[tuple[str, ...], ...]:
     """All orders of the tensors that a level in parts keeps, for each choice of them."""
     level = machine.levels[place]
-    must = stored(machine, level)
+    must = stored_by_level(machine, level)
     open_ = [name for name in workload.tensor_names if name in (level.may_keep or ()) and name not in must]
     fixed = constraints.keep.get(place)
     choices = [
@@ -157,7 +157,7 @@ def _orders(
 ) -> tuple[tuple[Order, ...], int]:
     """The orders of a level, and how many of them are plain."""
     if place in constraints.order:
-        return (completed(workload, constraints.order[place]),), 1
+        return (completed_order(workload, constraints.order[place]),), 1
     looped = _looped(machine, chains, place)
     every = constraints.orders == ALL
     plain = orders = every_order(workload, looped) if every else innermost_orders(workload, looped)
@@ -168,10 +168,10 @@ def _orders(
     tensor = constraints.stationary.get(place)
     if tensor is None:
         return orders, len(plain)
-    leaving = stationary(workload, orders, tensor)
+    leaving = stationary_orders(workload, orders, tensor)
     if leaving:
-        return leaving, len(stationary(workload, plain, tensor))
-    dims = [dim for dim in workload.names if tensor in staying(workload, dim)]
+        return leaving, len(stationary_orders(workload, plain, tensor))
+    dims = [dim for dim in workload.names if tensor in staying_tensors(workload, dim)]
     raise InputError(
         f"fixed {machine.levels[place].name}.stationary = {tensor}: the level has no loops that leave "
         f"{tensor} in place, which are those over {', '.join(dims) or 'no dim'}"

@@ -15,8 +15,8 @@ from typing import Any
 from dse.core.hardware import Values, read_choices
 from dse.domains.levels.machine import MAX_INSTANCES, MAX_WORDS, UNEVEN, Level, Machine
 from dse.domains.levels.uneven import with_nests
-from dse.support.errors import InputError, shorten, unknown
-from dse.support.validation import keys, positive_number, table, whole_number
+from dse.support.errors import InputError, shorten, unknown_name
+from dse.support.validation import check_keys, check_table, positive_number, whole_number
 
 SIZE, FAN_OUT = "size", "fan_out"
 BANDWIDTHS = {"bandwidth": "shared", "read_bandwidth": "read", "write_bandwidth": "write"}
@@ -61,7 +61,7 @@ class Opened:
         names = [level.name for level in (machine.even or machine).levels]
         for level, _, _ in self.choices:
             if level not in names:
-                raise unknown("level", level, names, "hardware.levels")
+                raise unknown_name("level", level, names, "hardware.levels")
         order = sorted(self.choices, key=lambda entry: (names.index(entry[0]), FIGURES.index(entry[1])))
         return Opened(tuple(order))
 
@@ -107,18 +107,18 @@ def read_opened(given: object, where: str = "space") -> Opened:
             f"{where}: of a machine of levels the machine says what the space is; expected default, or a "
             f"table with hardware, got {shorten(getattr(given, 'name', given))}"
         )
-    keys(given, where, required=(), optional=("hardware",))
+    check_keys(given, where, required=(), optional=("hardware",))
     return with_levels(NOTHING, given.get("hardware", {}), f"{where}.hardware")
 
 
 def with_levels(opened: Opened, given: object, where: str = "hardware") -> Opened:
     """What is open with more figures, from a table as `{levels = {Buffer = {size = [64, 128]}}}`."""
-    entry = table(given, where)
-    keys(entry, where, required=(), optional=("levels",))
+    entry = check_table(given, where)
+    check_keys(entry, where, required=(), optional=("levels",))
     found = {(level, figure): values for level, figure, values in opened.choices}
-    for level, figures in table(entry.get("levels", {}), f"{where}.levels").items():
+    for level, figures in check_table(entry.get("levels", {}), f"{where}.levels").items():
         place = f"{where}.levels.{level}"
-        keys(table(figures, place), place, required=(), optional=FIGURES)
+        check_keys(check_table(figures, place), place, required=(), optional=FIGURES)
         for figure, values in figures.items():
             check = {SIZE: _words, FAN_OUT: _instances}.get(figure, positive_rate)
             found[level, figure] = read_choices(values, f"{place}.{figure}", check)

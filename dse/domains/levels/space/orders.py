@@ -20,7 +20,7 @@ Order = tuple[str, ...]
 """All dims of a workload, that of the outermost loop first."""
 
 
-def staying(workload: Workload, dim: str) -> frozenset[str]:
+def staying_tensors(workload: Workload, dim: str) -> frozenset[str]:
     """The tensors that a loop over a dim leaves in place."""
     return frozenset(tensor.name for tensor in workload.tensors if not any(tensor.coefficients(dim)))
 
@@ -39,19 +39,19 @@ def innermost_orders(workload: Workload, looped: Sequence[str]) -> tuple[Order, 
     return tuple((*idle, *_with_innermost(workload, looped, dim)) for dim in looped) or (tuple(idle),)
 
 
-def stationary(workload: Workload, orders: Sequence[Order], tensor: str) -> tuple[Order, ...]:
+def stationary_orders(workload: Workload, orders: Sequence[Order], tensor: str) -> tuple[Order, ...]:
     """Those of the orders whose innermost loop leaves a tensor in place."""
-    return tuple(order for order in orders if tensor in staying(workload, order[-1]))
+    return tuple(order for order in orders if tensor in staying_tensors(workload, order[-1]))
 
 
-def completed(workload: Workload, innermost: Sequence[str]) -> Order:
+def completed_order(workload: Workload, innermost: Sequence[str]) -> Order:
     """The order that ends with these dims; the others stand outside as they come."""
     return (*(dim for dim in workload.names if dim not in innermost), *innermost)
 
 
 def _with_innermost(workload: Workload, looped: Sequence[str], inner: str) -> list[str]:
-    group = staying(workload, inner)
-    near = [dim for dim in looped if dim != inner and staying(workload, dim) == group]
+    group = staying_tensors(workload, inner)
+    near = [dim for dim in looped if dim != inner and staying_tensors(workload, dim) == group]
     far = [dim for dim in looped if dim != inner and dim not in near]
     return [*far, *near, inner]
 

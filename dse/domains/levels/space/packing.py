@@ -13,7 +13,7 @@ from dse.domains.levels.layout import Layout, RowArray
 from dse.domains.levels.machine import Machine
 from dse.domains.levels.space.chains import SPATIAL, FactorChain
 from dse.domains.levels.space.layers import LevelChoices
-from dse.domains.levels.space.tables import SpaceTables, edge_tables, padded, prime_table, slot_columns
+from dse.domains.levels.space.tables import SpaceTables, edge_tables, padded_rows, prime_table, slot_columns
 from dse.support.arrays import IntArray
 
 FACTORS, ORDER, KEEP = range(3)
@@ -53,7 +53,7 @@ class _Maker:
             self.kinds.append((kind, of))
 
 
-def pack(
+def pack_space(
     machine: Machine, layout: Layout, chains: Sequence[FactorChain], levels: Sequence[LevelChoices]
 ) -> Packed:
     """The space's genes, blocks and tables. There is always a gene, if need be one of one value."""
@@ -85,7 +85,7 @@ def pack(
         edge_count=count,
         edges=edges,
         edge_factors=edge_factors,
-        lengths=padded([chain.lengths for chain in chains]),
+        lengths=padded_rows([chain.lengths for chain in chains]),
         whole=np.array([len(chain.lengths) - 1 for chain in chains], dtype=np.int64),
         primes=prime_table(chains),
         template=_template(layout, levels),
@@ -156,7 +156,7 @@ def _add_stacks(maker: _Maker, layout: Layout, levels: Sequence[LevelChoices]) -
     return {
         "stack_gene": np.array(genes, dtype=np.int64),
         "stack_start": np.array(starts, dtype=np.int64),
-        "stack_columns": padded(columns) if columns else np.zeros((0, 1), dtype=np.int64),
+        "stack_columns": padded_rows(columns) if columns else np.zeros((0, 1), dtype=np.int64),
     }
 
 
@@ -180,5 +180,5 @@ def _template(layout: Layout, levels: Sequence[LevelChoices]) -> RowArray:
 
 def _block_genes(blocks: Sequence[tuple[str, tuple[int, ...]]]) -> IntArray:
     """The genes of every block, -1 behind them."""
-    found = padded([[gene + 1 for gene in genes] for _, genes in blocks])
+    found = padded_rows([[gene + 1 for gene in genes] for _, genes in blocks])
     return found - 1

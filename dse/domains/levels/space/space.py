@@ -24,12 +24,12 @@ from dse.domains.levels.space.constraints import ALL, ORDERS, Constraints, read_
 from dse.domains.levels.space.features import Features
 from dse.domains.levels.space.layers import LevelChoices, level_choices
 from dse.domains.levels.space.opened import NOTHING
-from dse.domains.levels.space.packing import Packed, pack
+from dse.domains.levels.space.packing import Packed, pack_space
 from dse.domains.levels.space.tables import ShapeTables, shape_tables
-from dse.domains.levels.uneven import straightened
+from dse.domains.levels.uneven import straightened_nest
 from dse.domains.levels.workload import Workload, workload_of
 from dse.support.arrays import BoolArray, FloatArray, IntArray
-from dse.support.errors import InputError, unknown
+from dse.support.errors import InputError, unknown_name
 from dse.support.jit import load_kernels
 
 ROUNDS = 64
@@ -56,7 +56,7 @@ class HierarchySpace(GeneVectors):
 
     def __post_init__(self) -> None:
         if self.tiles not in TILES:
-            raise unknown("tiles", self.tiles, TILES)
+            raise unknown_name("tiles", self.tiles, TILES)
         object.__setattr__(self, "fixed", dict(self.fixed))
         object.__setattr__(self, "machine", self.machine.of_widths(self.layer.bits))
         # Made now, so that what is wrong with the constraints is said now.
@@ -93,7 +93,7 @@ class HierarchySpace(GeneVectors):
 
     @cached_property
     def _packed(self) -> Packed:
-        return pack(self.machine, self.layout, self.chains, self.levels)
+        return pack_space(self.machine, self.layout, self.chains, self.levels)
 
     @cached_property
     def shapes(self) -> ShapeTables:
@@ -204,7 +204,7 @@ class HierarchySpace(GeneVectors):
     def encode(self, mappings: list[HierarchyMapping] | HierarchyBatch) -> IntArray:
         """The canonical vectors of mappings: (n, genes). InputError for one that is not in the space."""
         if not isinstance(mappings, HierarchyBatch):
-            mappings = [straightened(self.machine, mapping) for mapping in mappings]
+            mappings = [straightened_nest(self.machine, mapping) for mapping in mappings]
         rows = mappings.rows if isinstance(mappings, HierarchyBatch) else self.layout.encode(mappings)
         genes = np.zeros((len(rows), len(self.sizes)), dtype=np.int64)
         for place, row in enumerate(rows):

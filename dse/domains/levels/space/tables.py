@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.core.chains import primes
+from dse.core.chains import distinct_primes
 from dse.domains.levels.layout import Layout, RowArray
 from dse.domains.levels.machine import Machine
 from dse.domains.levels.space.chains import SPATIAL, FactorChain
@@ -135,7 +135,7 @@ def edge_tables(chains: Sequence[FactorChain]) -> tuple[IntArray, IntArray, IntA
     return start, count, np.array(edges or [0], dtype=np.int64), np.array(factors or [1], dtype=np.int32)
 
 
-def padded(rows: Sequence[Sequence[int]]) -> NDArray[np.int64]:
+def padded_rows(rows: Sequence[Sequence[int]]) -> NDArray[np.int64]:
     """Rows of different lengths as one array, with zeros behind; at least one column."""
     found = np.zeros((len(rows), max(1, *map(len, rows))), dtype=np.int64)
     for place, row in enumerate(rows):
@@ -145,7 +145,7 @@ def padded(rows: Sequence[Sequence[int]]) -> NDArray[np.int64]:
 
 def prime_table(chains: Sequence[FactorChain]) -> IntArray:
     """`primes`: of every dim's size, ascending."""
-    return padded([primes(chain.size) for chain in chains])
+    return padded_rows([distinct_primes(chain.size) for chain in chains])
 
 
 class Described(NamedTuple):

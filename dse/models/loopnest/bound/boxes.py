@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 
-from dse.core.chains import divisors
+from dse.core.chains import find_divisors
 from dse.core.limits import PE_USE
 from dse.core.objective import objective_named
 from dse.domains.clustered.limits import FIGURES as LIMITED
@@ -312,7 +312,7 @@ def _tile_tables(problem: Problem) -> IntArray:
     tables = np.zeros((3, MAPPED, max(one.size for one in chains) + 2), dtype=np.int64)
     for dim, one in enumerate(chains):
         numbers = np.arange(one.size + 2)
-        tiles = numbers[1:-1] if problem.tiles == "any" else np.array(divisors(one.size))
+        tiles = numbers[1:-1] if problem.tiles == "any" else np.array(find_divisors(one.size))
         rank = np.searchsorted(tiles, numbers, side="right")
         tables[UP, dim, numbers] = np.append(tiles, one.size + 1)[np.searchsorted(tiles, numbers)]
         tables[DOWN, dim, numbers] = np.append(0, tiles)[rank]

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from dse.core.certificate import INFEASIBLE, Certificate
-from dse.core.chains import divisors
+from dse.core.chains import find_divisors
 from dse.core.objective import objective_named
 from dse.core.proofs import Check
 from dse.domains.clustered.check.enumeration import CHUNK, inner_cuts, smallest_tiles
@@ -75,9 +75,11 @@ class _Spaces:
     def _sizes(self, inner: str, counts: list[int]) -> list[int]:
         given = self.problem.parts.cluster
         if given == FIT:
-            return list(divisors(self.layer.loops[inner]))
+            return list(find_divisors(self.layer.loops[inner]))
         allowed = allowed_values(self.problem.space.fixed, "cluster")
-        every = {size for count in counts for size in divisors(count)} if isinstance(given, str) else given
+        every = (
+            {size for count in counts for size in find_divisors(count)} if isinstance(given, str) else given
+        )
         return [size for size in every if allowed is None or size in allowed]
 
     def _may_be_below(self, outer: str, cluster: int, clusters: int) -> bool:
@@ -123,7 +125,7 @@ class _Spaces:
         for dim in MAPPED_DIMS:
             own, outer = fixed.get(f"inner.tile.{dim}", 1), fixed.get(f"outer.tile.{dim}")
             piece = cluster if dim == inner and self.problem.parts.cluster == FIT else 1
-            sizes = divisors(self.layer.loops[dim]) if outer is None else [outer]
+            sizes = find_divisors(self.layer.loops[dim]) if outer is None else [outer]
             choices.append([size for size in sizes if size % own == 0 and size % piece == 0])
         return np.array(list(product(*choices)), np.int64).reshape(-1, len(MAPPED_DIMS))
 
@@ -185,7 +187,7 @@ def least_of(problem: Problem, pes: int, spread: str) -> float:
     inputs = layer.C * layer.loops["Y"] * layer.loops["X"]
     weights = layer.K * layer.C * layer.R * layer.S
     written = layer.C * layer.Y * layer.X + weights
-    fewest = [*divisors(layer.loops[spread]), 0][1]
+    fewest = [*find_divisors(layer.loops[spread]), 0][1]
     if fewest and spread in "CYX":
         inputs -= inputs // fewest
     if fewest and spread not in "YX":

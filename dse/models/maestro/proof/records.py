@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dse.core.chains import divisors
+from dse.core.chains import find_divisors
 from dse.core.objective import objective_named
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof.choices import (
@@ -209,7 +209,7 @@ def make_given(problem: Problem, *, every: bool = False) -> Given:
     """What the kernels know of a problem that is not refused; with `every`, no order gives way to another."""
     perfect, chains = problem.tiles == "factors", tile_chains(problem)
     inner = [
-        [chain.inner] if chain.inner else divisors(chain.size) if perfect else range(1, chain.size + 1)
+        [chain.inner] if chain.inner else find_divisors(chain.size) if perfect else range(1, chain.size + 1)
         for chain in chains
     ]
     parallels = np.zeros(DIMS, dtype=np.bool_)

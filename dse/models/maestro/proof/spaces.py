@@ -21,7 +21,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dse.core.chains import divisors
+from dse.core.chains import find_divisors
 from dse.core.objective import objective_named
 from dse.domains.clustered.accelerator import MACHINE_FIGURES
 from dse.domains.clustered.mapping import COLUMNS, MappingBatch
@@ -86,11 +86,11 @@ class SpaceBoxes(MaestroBoxes):
         lone = False
         for number, dim in enumerate(FILTER):
             if dim in parallel_choices(problem, "inner"):
-                yield from ((size, DIMS + number) for size in divisors(loops[dim])[int(lone) :])
+                yield from ((size, DIMS + number) for size in find_divisors(loops[dim])[int(lone) :])
                 lone = True
         for inner in parallel_dims(problem)[1]:
             # A lone PE has the whole of its parallel dim; that of a filter leaves it any tiles of the others.
-            sizes = divisors(loops[MAPPED_DIMS[inner]])[int(lone) :]
+            sizes = find_divisors(loops[MAPPED_DIMS[inner]])[int(lone) :]
             yield from ((size, inner) for size in sizes)
 
     def _losses(self, rows: IntArray) -> FloatArray:
@@ -123,7 +123,7 @@ class SpaceBoxes(MaestroBoxes):
             cycles = -(-layer.macs // int(window * machine.lanes))
             # With clusters that idle, MAESTRO reads the last piece in the first step only (`start_new` in
             # `spread`, of no rest). The fewest pieces are the largest.
-            read = weights - weights // divisors(window)[1]
+            read = weights - weights // find_divisors(window)[1]
             energy = energy_nj.py_func(self.given.layers[0], inputs, read, 0)
             least = min(least, float(loss_value(terms, (cycles / machine.hertz, energy))))
         return least

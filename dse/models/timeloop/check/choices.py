@@ -19,14 +19,14 @@ from typing import NamedTuple
 import numpy as np
 
 from dse.core.certificate import OPTIMAL, Certificate
-from dse.core.chains import primes
+from dse.core.chains import distinct_primes
 from dse.core.objective import objective_named
 from dse.core.proofs import Check
 from dse.domains.levels.layout import RowArray
 from dse.domains.levels.machine import Machine
 from dse.domains.levels.problem import MachineProblem
 from dse.domains.levels.space.constraints import ALL, UNDOMINATED
-from dse.domains.levels.uneven import storage_parts, stored
+from dse.domains.levels.uneven import storage_parts, stored_by_level
 from dse.domains.levels.workload import Tensor, Workload
 from dse.support.arrays import FloatArray, IntArray
 
@@ -91,7 +91,7 @@ class _Look:
         for dim, size in self.problem.space.workload.sizes.items():
             slots = _slots(machine, dim)
             others = len(slots) - 1
-            counts = [math.comb(_times(size, prime) + others, others) for prime in primes(size)]
+            counts = [math.comb(_times(size, prime) + others, others) for prime in distinct_primes(size)]
             if math.prod(counts) > MOST_WAYS:
                 return None
             factorings = _factorings(size, len(slots))
@@ -166,7 +166,7 @@ def storages_of(machine: Machine, workload: Workload) -> Iterator[Keep]:
             more = [name for name in machine.may_keep(parts[0], names) if name not in must]
             choices.append([(frozenset(must | kept),) for kept in _subsets(more)])
             continue
-        must = set(stored(machine, machine.levels[parts[0]]))
+        must = set(stored_by_level(machine, machine.levels[parts[0]]))
         may = machine.levels[parts[0]].may_keep or ()
         choices.append(
             [

@@ -60,7 +60,7 @@ def _by_the_rules(problem: MachineProblem, certificate: Certificate) -> Check:
     name, best = "the best mapping costs what the rules say", certificate.best
     assert best is not None
     mapping: Any = best.mapping
-    costs = reference.evaluate(problem.space.workload, problem.accelerator, mapping)
+    costs = reference.evaluate_mapping(problem.space.workload, problem.accelerator, mapping)
     if not isinstance(costs, reference.Costs):
         return Check(name, False, costs.reason)
     same = costs.cycles == best.cycles and bool(

@@ -8,7 +8,7 @@ from dse.core.objective import objective_named
 from dse.domains.levels.nests import MOST_STORAGES
 from dse.domains.levels.problem import MachineProblem
 from dse.domains.levels.space.chains import FACTORS, TEMPORAL
-from dse.models.timeloop.proof.components import sharing
+from dse.models.timeloop.proof.components import dims_by_component
 from dse.support.errors import InputError
 
 GROUP = "loop orders with factors"
@@ -53,7 +53,7 @@ def refuse_list(problem: MachineProblem) -> None:
         )
     # Of uneven nests a proof goes through fewer, each arrangement with loops of its own.
     _refuse_many(problem)
-    for dims in sharing(problem.space.workload):
+    for dims in dims_by_component(problem.space.workload):
         count = prod(problem.space.chains[dim].count for dim in dims)
         if count > MAX_LISTED:
             names = " and ".join(problem.space.workload.names[dim] for dim in dims)

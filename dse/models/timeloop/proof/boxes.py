@@ -25,7 +25,7 @@ from dse.domains.levels.problem import MachineProblem
 from dse.models.timeloop.proof.bounds import GROUP
 from dse.models.timeloop.proof.branches import branches_of
 from dse.models.timeloop.proof.floors import least_cycles, least_loss
-from dse.models.timeloop.proof.frontier import pack, unpack
+from dse.models.timeloop.proof.frontier import pack_nodes, unpack_nodes
 from dse.models.timeloop.proof.nodes import MOST_KEPT, Node, WholeChains, every_chain, put_away
 from dse.models.timeloop.proof.room import SLACK
 from dse.models.timeloop.proof.terms import unit_of_loss
@@ -138,11 +138,11 @@ class LevelBoxes:
 
     def pack(self, boxes: AnyArray, bounds: FloatArray) -> bytes:
         """See Boxes."""
-        return pack(boxes, bounds)
+        return pack_nodes(boxes, bounds)
 
     def unpack(self, kept: bytes) -> tuple[AnyArray, FloatArray]:
         """See Boxes."""
-        nodes, bounds = unpack(kept)
+        nodes, bounds = unpack_nodes(kept)
         return boxes_of(nodes), bounds
 
     def _is_late(self, place: int) -> bool:

@@ -15,7 +15,7 @@ from dse.domains.levels.problem import MachineProblem
 from dse.models.timeloop.proof.components import Component
 from dse.models.timeloop.proof.counts import Counts
 from dse.models.timeloop.proof.dividing import Dividing, Ended
-from dse.models.timeloop.proof.nodes import Node, WholeChains, choices_within, split
+from dse.models.timeloop.proof.nodes import Node, WholeChains, choices_within, split_node
 from dse.models.timeloop.proof.orders import OPEN, Choice, First, Orders, Pattern
 from dse.models.timeloop.proof.parallel import Parallel
 from dse.models.timeloop.proof.records import Ending, Factors, Lines, Mixture, Related, Table, offsets_of
@@ -166,7 +166,7 @@ class Branch:
         most = MAX_LOOKED_TIGHT if self.is_tight else MAX_LOOKED
         if node.by_steps is None and choices_within(node.over, node.room(target)) <= most:
             return None
-        return split(node, self._components)
+        return split_node(node, self._components)
 
     def relaxed(self, node: Node, target: float, rounds: int) -> tuple[Node | None, WholeChains]:
         """The node with its bound, less chains that cannot be below `target`, a logarithm; None if none can.

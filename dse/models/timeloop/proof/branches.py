@@ -13,9 +13,9 @@ from dse.domains.levels.problem import MachineProblem
 from dse.domains.levels.space.chains import FACTORS, SPATIAL, TEMPORAL
 from dse.models.timeloop.proof.arrangements import Arrangement, Arrangements
 from dse.models.timeloop.proof.branch import Branch
-from dse.models.timeloop.proof.components import Component, component_of, components_of, sharing
+from dse.models.timeloop.proof.components import Component, component_of, components_of, dims_by_component
 from dse.models.timeloop.proof.counts import Counts
-from dse.models.timeloop.proof.nodes import Node, unbounded, unmade
+from dse.models.timeloop.proof.nodes import Node, unbounded_node, unmade_node
 from dse.models.timeloop.proof.orders import orders_of
 from dse.models.timeloop.proof.parallel import busy_components
 from dse.models.timeloop.proof.ragged_counts import RaggedCounts
@@ -99,7 +99,7 @@ class UnevenBranches:
         self._problem, self._orders = problem, orders_of(problem)
         self._arranged = list(Arrangements(problem, self._orders))
         sizes = list(problem.space.workload.sizes.values())
-        every = sharing(problem.space.workload)
+        every = dims_by_component(problem.space.workload)
         self._sharing = [dims for dims in every if any(sizes[dim] > 1 for dim in dims)] or every[:1]
         self._made: Recent[Branch] = Recent(lambda branch: branch.size, MOST_OF_BRANCHES, KEPT_AT_ONCE)
         self._counted: Recent[Counts] = Recent(lambda counts: len(counts.component), MOST_CHAINS)
@@ -112,11 +112,11 @@ class UnevenBranches:
 
     def roots(self) -> list[Node]:
         """See Branches."""
-        return [unbounded(first) for first in range(0, len(self._arranged), AT_ONCE)]
+        return [unbounded_node(first) for first in range(0, len(self._arranged), AT_ONCE)]
 
     def parts(self, several: Node) -> list[Node]:
         """See Branches."""
-        return [unmade(number) for number in range(several.branch, several.branch + AT_ONCE)][
+        return [unmade_node(number) for number in range(several.branch, several.branch + AT_ONCE)][
             : len(self._arranged) - several.branch
         ]
 

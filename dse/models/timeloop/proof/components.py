@@ -14,7 +14,7 @@ import numpy as np
 
 from dse.domains.levels.problem import MachineProblem
 from dse.domains.levels.space.chains import FACTORS, TEMPORAL, FactorChain, Slot, chain_of
-from dse.domains.levels.uneven import storage_parts, stored
+from dse.domains.levels.uneven import storage_parts, stored_by_level
 from dse.domains.levels.workload import Workload
 from dse.models.timeloop.proof.recent import Recent
 from dse.support.arrays import BoolArray, FloatArray, IntArray
@@ -75,7 +75,7 @@ def components_of(problem: MachineProblem) -> list[Component]:
     Chains that fit nowhere, whatever the other dims do, are left out. InputError if there are too many.
     """
     found = []
-    for dims in sharing(problem.space.workload):
+    for dims in dims_by_component(problem.space.workload):
         slots = [problem.space.chains[dim].slots for dim in dims]
         found.append(component_of(problem, dims, slots))
     return found
@@ -114,7 +114,7 @@ def _too_many(workload: Workload, dims: tuple[int, ...], count: int) -> InputErr
     )
 
 
-def sharing(workload: Workload) -> list[tuple[int, ...]]:
+def dims_by_component(workload: Workload) -> list[tuple[int, ...]]:
     """The dims by component, each in the order of the workload's."""
     names, group = workload.names, list(range(len(workload.names)))
     for tensor in workload.tensors:
@@ -138,7 +138,9 @@ def _fitting(problem: MachineProblem, component: Component) -> Component:
     for parts in storage_parts(machine):
         level, room = machine.levels[parts[0]], problem.use.rooms[parts[0]]
         if room is not None:
-            keeps = problem.space.levels[parts[0]].keeps if len(parts) == 1 else stored(machine, level)
+            keeps = (
+                problem.space.levels[parts[0]].keeps if len(parts) == 1 else stored_by_level(machine, level)
+            )
             held = sum(
                 (
                     tile_words(workload, number, component, parts[-1]) * tensor.bits
@@ -158,7 +160,7 @@ def tile_words(workload: Workload, tensor: int, component: Component, level: int
     """What a component contributes to the words of a tensor's tile at a level: (chains,)."""
     words = np.ones(len(component))
     for terms in axes_of(workload, tensor, component):
-        words *= extent(terms, component, level)
+        words *= touched_extent(terms, component, level)
     return words
 
 
@@ -177,7 +179,7 @@ def axes_of(workload: Workload, tensor: int, component: Component) -> list[list[
     return found
 
 
-def extent(terms: list[tuple[int, int]], component: Component, level: int) -> FloatArray:
+def touched_extent(terms: list[tuple[int, int]], component: Component, level: int) -> FloatArray:
     """Words of an axis that the tiles of a level touch: (chains,)."""
     more = sum(factor * (component.box[:, place, level] - 1) for place, factor in terms)
     return 1.0 + np.asarray(more, dtype=np.float64)

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from dse.domains.levels.machine import Machine
 from dse.domains.levels.workload import Workload
-from dse.models.timeloop.proof.components import Component, axes_of, extent, tile_words
+from dse.models.timeloop.proof.components import Component, axes_of, tile_words, touched_extent
 from dse.models.timeloop.proof.orders import Outside
 from dse.support.arrays import BoolArray, FloatArray, IntArray
 from dse.support.jit import load_kernels
@@ -178,7 +178,7 @@ class Counts:
         steps = np.ones(len(self.component))
         for place, _ in terms:
             steps *= self._steps(place, level)
-        whole = extent(terms, self.component, level)
+        whole = touched_extent(terms, self.component, level)
         if len(terms) == 1:
             return whole * steps
         if outside.slide is not None:
@@ -242,7 +242,7 @@ class Counts:
 
     def _least_motion(self, terms: Terms, level: int) -> FloatArray:
         """The least motion of a loop outside of a level that moves the axis, or all that there is."""
-        least = extent(terms, self.component, level)
+        least = touched_extent(terms, self.component, level)
         _, moves = self._running(terms, level)
         for motion in moves.T:
             least = np.where(motion > 0, np.minimum(least, motion), least)

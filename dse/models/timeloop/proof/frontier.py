@@ -10,12 +10,12 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from dse.models.timeloop.proof.nodes import Node, unbounded, unmade
+from dse.models.timeloop.proof.nodes import Node, unbounded_node, unmade_node
 from dse.models.timeloop.proof.orders import EMPTY, OPEN, Choice, First
 from dse.support.arrays import AnyArray, FloatArray
 
 
-def pack(nodes: AnyArray, bounds: FloatArray) -> bytes:
+def pack_nodes(nodes: AnyArray, bounds: FloatArray) -> bytes:
     """Branch, pattern and chains of nodes, and their bounds; where their relaxations ended is found again."""
     about = [
         (node.branch, [list(choice) if isinstance(choice, First) else choice for choice in node.pattern])
@@ -34,8 +34,8 @@ def pack(nodes: AnyArray, bounds: FloatArray) -> bytes:
     return file.getvalue()
 
 
-def unpack(data: bytes) -> tuple[list[Node], FloatArray]:
-    """The nodes that `pack` wrote, and their bounds; none where it was not `pack` that did."""
+def unpack_nodes(data: bytes) -> tuple[list[Node], FloatArray]:
+    """The nodes that `pack_nodes` wrote, and their bounds; none where it was not `pack_nodes` that did."""
     try:
         with np.load(io.BytesIO(data)) as file:
             about = json.loads(file["about"].tobytes())
@@ -47,9 +47,9 @@ def unpack(data: bytes) -> tuple[list[Node], FloatArray]:
     for (branch, pattern), count in zip(about, counts.tolist(), strict=True):
         chains, parts = tuple(parts[:count]), parts[count:]
         if not count:
-            found.append(unbounded(branch))
+            found.append(unbounded_node(branch))
             continue
-        node = unmade(branch, tuple(_choice(choice) for choice in pattern))
+        node = unmade_node(branch, tuple(_choice(choice) for choice in pattern))
         over = tuple(np.zeros(len(part)) for part in chains)
         found.append(replace(node, chains=chains, over=over))
     return found, bounds

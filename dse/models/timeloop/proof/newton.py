@@ -49,7 +49,7 @@ class Moves(NamedTuple):
 
 
 @subroutine
-def tangent(z, lines, groups, smooth, at):
+def write_tangent(z, lines, groups, smooth, at):
     """Writes `at`, the Tangent at `z`; returns the blended value, and that of the tangent at 0.
 
     The value is `powers[CYCLES] (m + smooth log sum exp((l_g - m) / smooth)) + powers[ENERGY] l_energy`, with
@@ -109,7 +109,7 @@ def fill_shares(z, lines, group, at):
 
 
 @subroutine_with_arrays
-def mix(table, lines, groups, smooth, z, mixture):
+def mix_chains(table, lines, groups, smooth, z, mixture):
     """Weighs the chains that are mixed by Newton's method: each step moves weight between the heaviest of a
     component and its others. Writes `z`, what the mixture contributes to terms.
     """
@@ -133,7 +133,7 @@ def mix(table, lines, groups, smooth, z, mixture):
                         * table.values[lines.rows[term], mixture.atoms[part, place]]
                     )
     for _ in range(STEPS):
-        value, _ = tangent(z, lines, groups, smooth, at)
+        value, _ = write_tangent(z, lines, groups, smooth, at)
         free = newton_step(groups, smooth, at, mixture, moves, find_moves(table, lines, at, mixture, moves))
         gain = 0.0
         move[:] = 0.0
@@ -148,7 +148,7 @@ def mix(table, lines, groups, smooth, z, mixture):
         for _ in range(SHORTER_STEPS):
             for term in range(terms):
                 there[term] = z[term] + length * move[term]
-            new, _ = tangent(there, lines, groups, smooth, at)
+            new, _ = write_tangent(there, lines, groups, smooth, at)
             # Armijo's rule: some share of what the slope promises has to be gained.
             if new <= value - 1e-3 * length * gain:
                 break
@@ -198,7 +198,7 @@ def newton_step(groups, smooth, at, mixture, moves, free):
     """
     for _ in range(free):
         fill_bend(groups, smooth, at, moves, free)
-        eliminate(moves, free)
+        eliminate_gauss(moves, free)
         kept = 0
         for one in range(free):
             owner, slot = moves.owner[one], moves.slot[one]
@@ -249,7 +249,7 @@ def fill_bend(groups, smooth, at, moves, free):
 
 
 @subroutine
-def eliminate(moves, free):
+def eliminate_gauss(moves, free):
     """Writes the step that solves the linear equations of `bend`, by Gaussian elimination."""
     bend, step = moves.bend, moves.step
     for one in range(free):

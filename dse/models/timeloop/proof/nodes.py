@@ -30,7 +30,7 @@ class Node:
     that its chains are all those of the pattern, but such as are of no use.
 
     One without any component is of several branches. Of one whose first chains are none the branch makes
-    them again: see `unmade`.
+    them again: see `unmade_node`.
     """
 
     branch: int
@@ -73,12 +73,12 @@ class Node:
         return math.prod(map(len, self.chains))
 
 
-def unbounded(first: int) -> Node:
+def unbounded_node(first: int) -> Node:
     """A node of several branches, from that number on, of which nothing is known."""
     return Node(first, (), (), -math.inf, -math.inf, np.empty(0), (), (), ())
 
 
-def unmade(branch: int, pattern: Pattern = ()) -> Node:
+def unmade_node(branch: int, pattern: Pattern = ()) -> Node:
     """A node of all chains of a branch under a pattern, none of which is there; () says nothing of it."""
     nothing, none = np.empty(0, dtype=np.int64), np.empty(0)
     return Node(branch, pattern, (nothing,), -math.inf, -math.inf, none, (nothing,), (none,), (none,))
@@ -91,9 +91,9 @@ def put_away(node: Node) -> Node:
     if not node.chains or not len(node.chains[0]):
         return node
     if node.whole and node.held > MOST_KEPT:
-        return unmade(node.branch, node.pattern)
+        return unmade_node(node.branch, node.pattern)
     return replace(
-        unmade(node.branch, node.pattern),
+        unmade_node(node.branch, node.pattern),
         chains=node.chains,
         over=tuple(np.zeros(len(one)) for one in node.chains),
         depth=node.depth,
@@ -115,7 +115,7 @@ def every_chain(node: Node) -> WholeChains:
     return WholeChains(chains, np.full(len(chains), -math.inf))
 
 
-def split(node: Node, components: Sequence[Component]) -> list[Node]:
+def split_node(node: Node, components: Sequence[Component]) -> list[Node]:
     """Parts of a node's chains."""
     part, numbers = node.by_steps or node.cut or _widest(node, components)
     found = []

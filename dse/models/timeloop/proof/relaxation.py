@@ -3,7 +3,8 @@
 
 Energy, cycles and what levels hold are sums of terms, and a term is a product of what the components
 contribute: with logarithms, a log-sum-exp of sums, which is convex. Mixing a component's chains (convex
-combinations of their logarithms) makes a convex problem, solved by simplicial decomposition: `mix` weighs the
+combinations of their logarithms) makes a convex problem, solved by simplicial decomposition: `mix_chains`
+weighs the
 chains found so far, and the gradient there says which chain of each component to add. At any point the
 tangent is below the function; its least value over all chains, one component at a time, is the bound. It
 holds whatever the point, and says of each chain by how much it exceeds the best one: by that much every
@@ -14,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dse.models.timeloop.proof.newton import Tangent, mix, tangent
+from dse.models.timeloop.proof.newton import Tangent, mix_chains, write_tangent
 from dse.support.compiling import kernel, subroutine
 
 MAX_LOG = 600.0
@@ -98,8 +99,8 @@ def relax(table, lines, groups, mixture, end, rounds, target):
     smooth = SHARPEST if begun else SMOOTHEST
     for _ in range(rounds):
         if begun:
-            mix(table, lines, groups, smooth, z, mixture)
-        _, base = tangent(z, lines, groups, smooth, at)
+            mix_chains(table, lines, groups, smooth, z, mixture)
+        _, base = write_tangent(z, lines, groups, smooth, at)
         here = least_of_tangent(table, lines, at.gradient, base, costs, best)
         since = 0 if here > bound + CLOSE_ENOUGH else since + 1
         # The tangent at any point is a bound, so the best of all rounds is one, with that round's excesses.

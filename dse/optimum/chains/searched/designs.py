@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from dse.optimum.chains.searched.shares import Choice, Plan, Shares, plain_shares
 from dse.support.arrays import IntArray
-from dse.support.errors import InputError, shorten, unknown
-from dse.support.schema import Schema, read
-from dse.support.validation import keys
+from dse.support.errors import InputError, shorten, unknown_name
+from dse.support.schema import Schema, read_schema
+from dse.support.validation import check_keys
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ def plan_of(shares: Shares, stays: Sequence[str], groups: Sequence[SharedGroup],
     may = [names[one] for one in shares.tensors]
     for name in stays:
         if name not in may:
-            raise unknown("tensor", name, may, f"{where}: what stays")
+            raise unknown_name("tensor", name, may, f"{where}: what stays")
     steps = {at: (at, at) for at in range(len(names))}
     choices = {}
     for group in groups:
@@ -154,7 +154,7 @@ class _Data(Schema):
 
 def read_design(space: Any, data: object, where: str) -> ChainDesign:
     """The design in parsed JSON; InputError where it is none."""
-    found = read(_Data, data, where)
+    found = read_schema(_Data, data, where)
     plan = plan_of(space.shares, found.stays, found.shared, where)
     mappings = []
     parts = [
@@ -162,7 +162,7 @@ def read_design(space: Any, data: object, where: str) -> ChainDesign:
         for member, one in zip(space.members, space.readings(plan), strict=True)
         if one is not None
     ]
-    keys(found.mappings, f"{where}: mappings", required=parts)
+    check_keys(found.mappings, f"{where}: mappings", required=parts)
     for member, one in zip(space.members, space.readings(plan), strict=True):
         mappings.append(None if one is None else one.problem.read_mapping(found.mappings[member.name], where))
     return ChainDesign(plan, space.shares, _names(space), tuple(mappings))

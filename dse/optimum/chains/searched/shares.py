@@ -18,7 +18,7 @@ import numpy as np
 from dse.core.edges import INPUT, OUTPUT, WEIGHT
 from dse.core.space import Gene
 from dse.optimum.chains.program import Program
-from dse.optimum.chains.tilings import Group, Tiling, divisors, fitting_tilings, size_of
+from dse.optimum.chains.tilings import Group, Tiling, ascending_divisors, fitting_tilings, size_of
 from dse.optimum.chains.whole import Step
 from dse.support.arrays import IntArray
 
@@ -91,8 +91,10 @@ class Shares:
     def _sizes(self) -> dict[tuple[str, int], int]:
         found = {("stays", one): 3 if one in self.links else 2 for one in self.tensors}
         for one in self.links:
-            found["rows", one] = len(divisors(self._rows(one)))
-            found["columns", one] = 1 if self._whole_rows(one) else len(divisors(self._columns(one)))
+            found["rows", one] = len(ascending_divisors(self._rows(one)))
+            found["columns", one] = (
+                1 if self._whole_rows(one) else len(ascending_divisors(self._columns(one)))
+            )
             found["outside", one] = 2 if min(found["rows", one], found["columns", one]) > 1 else 1
         held = {(f"held.{WEIGHT}", at) for one in self.links for at in (one, one + 1)}
         for one in self.links:
@@ -151,11 +153,13 @@ class Shares:
 
     def _split(self, step: Step, value: Mapping[tuple[str, int], int]) -> tuple[int, tuple[int, ...]]:
         """In how many parts a group's rows are, and the columns of each tensor."""
-        rows = divisors(self._rows(step[0]))[value.get(("rows", step[0]), 0)]
+        rows = ascending_divisors(self._rows(step[0]))[value.get(("rows", step[0]), 0)]
         columns = [1]
         for one in range(*step):
             free = columns[-1] == 1
-            columns.append(divisors(self._columns(one))[value.get(("columns", one), 0)] if free else 1)
+            columns.append(
+                ascending_divisors(self._columns(one))[value.get(("columns", one), 0)] if free else 1
+            )
         return rows, tuple(columns[1:])
 
     def _held(
@@ -184,11 +188,11 @@ class Shares:
         for one in plan.staying:
             put("stays", one, WHOLE)
         for (start, end), choice in plan.choices.items():
-            put("rows", start, divisors(self._rows(start)).index(choice.rows))
+            put("rows", start, ascending_divisors(self._rows(start)).index(choice.rows))
             put("outside", start, choice.outside)
             for one, count in zip(range(start, end), choice.columns, strict=True):
                 put("stays", one, SHARED)
-                put("columns", one, divisors(self._columns(one)).index(count))
+                put("columns", one, ascending_divisors(self._columns(one)).index(count))
             for tensor in (WEIGHT, INPUT, OUTPUT):
                 for at in range(start, end + 1):
                     put(f"held.{tensor}", at, f"{tensor} of {self._name(at)}" in choice.held)

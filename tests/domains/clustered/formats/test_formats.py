@@ -22,7 +22,7 @@ from dse.domains.clustered.nest import nest
 from dse.domains.clustered.space.mapping_space import MappingSpace
 from dse.models.loopnest import LoopNest
 from dse.support.errors import InputError
-from dse.support.strict_yaml import parse as load
+from dse.support.strict_yaml import parse_yaml as load
 from tests.conftest import Dse
 from tests.domains.clustered.formats.timeloop_files import as_case
 

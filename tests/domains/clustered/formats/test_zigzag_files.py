@@ -28,7 +28,7 @@ def price_files(name: str, mappings: int, folder: Path) -> None:
     from zigzag.api import get_hardware_performance_zigzag
 
     from dse.models.zigzag.constants import Constants
-    from dse.models.zigzag.pricing import price
+    from dse.models.zigzag.pricing import price_mapping
 
     problem, priced = Problem(load_layer(name), EDGE, "edp"), 0
     genes = problem.space.sample(np.random.default_rng(0), DRAWN)
@@ -50,7 +50,7 @@ def price_files(name: str, mappings: int, folder: Path) -> None:
                 pickle_filename=str(folder / "dump.pickle"),
                 loma_show_progress_bar=False,
             )
-            ours = price(problem.layer, EDGE, mapping, Constants(), quiet_macs=True)
+            ours = price_mapping(problem.layer, EDGE, mapping, Constants(), quiet_macs=True)
             assert energy == pytest.approx(ours.energy_pj, rel=1e-12)
             assert cycles == ours.cycles
             priced += 1

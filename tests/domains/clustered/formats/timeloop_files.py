@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from dse.support.strict_yaml import parse as load
+from dse.support.strict_yaml import parse_yaml as load
 
 
 def as_case(files: Mapping[str, str]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from dse.domains.levels.mapping import HierarchyMapping
 from dse.domains.levels.workload import workload_of
 from dse.models.timeloop.presets import load_machine
 from dse.support.errors import InputError
-from dse.support.strict_yaml import parse as load
+from dse.support.strict_yaml import parse_yaml as load
 from tests.conftest import Dse
 from tests.domains.levels.formats.levels_cases import (
     CHIP,

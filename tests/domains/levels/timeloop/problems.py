@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dse.core.chains import primes
+from dse.core.chains import distinct_primes
 from dse.domains.levels.layout import RowArray
 from dse.domains.levels.machine import Bandwidth, Energy, Level, Machine
-from dse.domains.levels.workload import CONV_DIMS, Tensor, Workload, convolution
+from dse.domains.levels.workload import CONV_DIMS, Tensor, Workload, make_convolution
 from dse.models.timeloop import Layout, layout_of
 
 SIZES = (1, 2, 3, 4, 6, 8, 12, 16)
@@ -19,7 +19,7 @@ def random_convolution(rng: np.random.Generator) -> Workload:
     """A small convolution with strides and dilations."""
     dims = {dim: int(rng.choice(SIZES[:7])) for dim in CONV_DIMS}
     stride, dilation = rng.integers(1, 4, (2, 2)).tolist()
-    return convolution(dims, tuple(stride), tuple(dilation))
+    return make_convolution(dims, tuple(stride), tuple(dilation))
 
 
 def random_workload(rng: np.random.Generator, *, shared_dims: bool) -> Workload:
@@ -87,7 +87,7 @@ def random_rows(workload: Workload, machine: Machine, n: int, rng: np.random.Gen
 def prime_factors(size: int) -> list[int]:
     """The prime factors of a size, each as often as it divides it."""
     found = []
-    for prime in primes(size):
+    for prime in distinct_primes(size):
         while size % prime == 0:
             found.append(prime)
             size //= prime

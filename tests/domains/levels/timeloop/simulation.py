@@ -19,7 +19,7 @@ from dse.domains.levels.checks import SINGLE
 from dse.domains.levels.machine import RETURNED, Machine
 from dse.domains.levels.mapping import HierarchyMapping
 from dse.domains.levels.workload import Tensor, Workload
-from dse.models.timeloop.walk import Offset, arrivals, children_of, walk
+from dse.models.timeloop.walk import Offset, children_of, count_arrivals, walk_loops
 
 Ports = dict[tuple[int, str], int]
 """What levels, by place, read and write."""
@@ -83,7 +83,7 @@ def _transfers(
     workload: Workload, mapping: HierarchyMapping, link: _Link, steps: int, *, returned: bool
 ) -> Iterator[_Transfer]:
     """What comes to an instance of the inner level, and goes from it, before which step."""
-    found, words = list(arrivals(workload, mapping, link.tensor, link.inner)), 0
+    found, words = list(count_arrivals(workload, mapping, link.tensor, link.inner)), 0
     visited: set[Offset] = set()
     for number, (tile, fresh) in enumerate(found):
         step = number * (steps // len(found))
@@ -103,7 +103,7 @@ def _transfers(
 
 def _all_words(workload: Workload, machine: Machine, mapping: HierarchyMapping) -> Ports:
     found: Ports = {(place, kind): 0 for place in machine.storages for kind in ("read", "write")}
-    walked, bits = walk(workload, machine, mapping), {one.name: one.bits for one in workload.tensors}
+    walked, bits = walk_loops(workload, machine, mapping), {one.name: one.bits for one in workload.tensors}
     for level, place in zip(machine.levels, machine.storages, strict=True):
         for name, counts in walked.get(level.name, {}).items():
             found[place, "read"] += counts.reads * bits[name]

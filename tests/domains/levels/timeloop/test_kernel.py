@@ -7,8 +7,8 @@ import pytest
 
 from dse.domains.levels.layout import RowArray
 from dse.domains.levels.machine import Level
-from dse.domains.levels.workload import Tensor, convolution
-from dse.models.timeloop import Machine, Priced, Workload, layout_of, prepared, reference
+from dse.domains.levels.workload import Tensor, make_convolution
+from dse.models.timeloop import Machine, Priced, Workload, layout_of, prepared_prices, reference
 from dse.models.timeloop.faults import Fault
 from dse.support.errors import InputError
 from tests.domains.levels.timeloop.problems import (
@@ -36,7 +36,7 @@ def assert_is_reference(priced: Priced, workload: Workload, machine: Machine, ro
     """Every row is priced as the reference prices it; returns how many have a price."""
     layout = layout_of(workload, machine)
     for place, row in enumerate(rows):
-        costs = reference.evaluate(workload, machine, layout.decode(row))
+        costs = reference.evaluate_mapping(workload, machine, layout.decode(row))
         found = priced.fault[place], priced.where[place], priced.need[place]
         if isinstance(costs, reference.NotPriced):
             assert found == (costs.fault, costs.where, costs.need)
@@ -60,7 +60,7 @@ def test_the_kernel_equals_the_reference_on_random_problems(kind: str) -> None:
         rows = random_rows(workload, machine, ROWS, rng)
         if rng.random() < 0.2:
             rows[0, rng.integers(len(workload.dims))] = rng.integers(-1, 5)
-        priced = prepared(workload, machine)(rows, counts=True)
+        priced = prepared_prices(workload, machine)(rows, counts=True)
         valid += assert_is_reference(priced, workload, machine, rows)
     assert valid > PROBLEMS
 
@@ -69,7 +69,7 @@ def test_threads_change_no_figure() -> None:
     rng = np.random.default_rng(2)
     workload = random_convolution(rng)
     machine = Machine("two", (Level("DRAM", fan_out=64), Level("Buffer")), 1.0)
-    price, rows = prepared(workload, machine), random_rows(workload, machine, 2000, rng)
+    price, rows = prepared_prices(workload, machine), random_rows(workload, machine, 2000, rng)
     one, two = price(rows), price(rows, threads=2)
     assert np.array_equal(one.cycles, two.cycles)
     assert np.array_equal(one.energy_pj, two.energy_pj)
@@ -78,38 +78,38 @@ def test_threads_change_no_figure() -> None:
 
 @pytest.mark.parametrize("entry", [-1, 0, 7, 64, 2**31 - 1])
 def test_an_order_that_names_no_dim_or_one_twice_is_a_fault(entry: int) -> None:
-    workload, machine = convolution({"K": 4}), Machine("one", (Level("DRAM"),), 1.0)
+    workload, machine = make_convolution({"K": 4}), Machine("one", (Level("DRAM"),), 1.0)
     layout = layout_of(workload, machine)
     row = np.ones((1, layout.columns), dtype=np.int32)
     row[0, layout.temporal(0).start + workload.names.index("K")] = 4
     row[0, layout.order(0)] = np.arange(7)
-    assert prepared(workload, machine)(row).valid[0]
+    assert prepared_prices(workload, machine)(row).valid[0]
     row[0, layout.order(0).start + 3] = entry
-    assert prepared(workload, machine)(row).fault[0] == Fault.ORDER
+    assert prepared_prices(workload, machine)(row).fault[0] == Fault.ORDER
 
 
 def test_factors_whose_product_leaves_64_bits_are_a_fault_and_no_wrong_price() -> None:
-    workload, machine = convolution({"K": 4}), Machine("one", (Level("DRAM"), Level("Buffer")), 1.0)
+    workload, machine = make_convolution({"K": 4}), Machine("one", (Level("DRAM"), Level("Buffer")), 1.0)
     layout = layout_of(workload, machine)
     row = np.ones((1, layout.columns), dtype=np.int32)
     for level in range(2):
         row[0, layout.order(level)] = np.arange(7)
     row[0, [layout.temporal(0).start + 5, layout.temporal(1).start + 5]] = 2**30, 2**30
-    priced = prepared(workload, machine)(row)
+    priced = prepared_prices(workload, machine)(row)
     assert (priced.fault[0], priced.where[0]) == (Fault.FACTORS, workload.names.index("K"))
 
 
 def test_cycles_beyond_64_bits_are_a_fault() -> None:
     from dse.domains.levels.machine import Bandwidth
 
-    workload = convolution({"K": 4})
+    workload = make_convolution({"K": 4})
     slow = Level("DRAM", bandwidth=Bandwidth(shared=1e-300))
     layout = layout_of(workload, machine := Machine("slow", (slow,), 1.0))
     row = np.ones((1, layout.columns), dtype=np.int32)
     row[0, layout.order(0)] = np.arange(7)
     row[0, layout.temporal(0).start + 5] = 4
-    assert prepared(workload, machine)(row).fault[0] == Fault.CYCLES
-    found = reference.evaluate(workload, machine, layout.decode(row[0]))
+    assert prepared_prices(workload, machine)(row).fault[0] == Fault.CYCLES
+    found = reference.evaluate_mapping(workload, machine, layout.decode(row[0]))
     assert isinstance(found, reference.NotPriced)
     assert found.fault == Fault.CYCLES
 
@@ -118,12 +118,12 @@ def test_an_axis_of_three_dims_needs_fan_outs_that_can_be_counted() -> None:
     sums = Tensor("I", ((("A", 1), ("B", 1), ("C", 1)),))
     workload = Workload((("A", 2**12), ("B", 2**12), ("C", 2)), (sums, Tensor("O", ((("A", 1),),), True)))
     with pytest.raises(InputError, match="axes of three dims or more need fan-outs of at most 1048576"):
-        prepared(workload, Machine("wide", (Level("DRAM", fan_out=2**24),), 1.0))
+        prepared_prices(workload, Machine("wide", (Level("DRAM", fan_out=2**24),), 1.0))
 
 
 def test_rows_of_another_width_or_type_are_refused() -> None:
-    workload, machine = convolution({"K": 4}), Machine("one", (Level("DRAM"),), 1.0)
-    price = prepared(workload, machine)
+    workload, machine = make_convolution({"K": 4}), Machine("one", (Level("DRAM"),), 1.0)
+    price = prepared_prices(workload, machine)
     with pytest.raises(ValueError, match=r"rows must be int32 of shape \(n, 24\)"):
         price(np.ones((1, 23), dtype=np.int32))
     with pytest.raises(ValueError, match="got int64"):
@@ -133,4 +133,4 @@ def test_rows_of_another_width_or_type_are_refused() -> None:
 def test_a_machine_that_keeps_a_tensor_which_the_layer_lacks_is_refused() -> None:
     machine = Machine("odd", (Level("DRAM"), Level("Buffer", keeps=("Weights",))), 1.0)
     with pytest.raises(InputError, match="unknown tensor 'Weights' in level Buffer, for this layer"):
-        prepared(convolution({"K": 4}), machine)
+        prepared_prices(make_convolution({"K": 4}), machine)

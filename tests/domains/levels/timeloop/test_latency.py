@@ -18,8 +18,8 @@ from dse.domains.levels.machine import RETURNED, UNEVEN, Bandwidth, Level, Machi
 from dse.domains.levels.mapping import HierarchyMapping
 from dse.domains.levels.problem import MachineProblem
 from dse.domains.levels.uneven import with_nests
-from dse.domains.levels.workload import convolution
-from dse.models.timeloop import layout_of, prepared, reference
+from dse.domains.levels.workload import make_convolution
+from dse.models.timeloop import layout_of, prepared_prices, reference
 from dse.models.timeloop.presets import load_machine
 from dse.optimum import verify
 from dse.support.errors import InputError
@@ -61,16 +61,16 @@ def test_the_closed_form_is_the_simulation_of_random_nests(nests: str) -> None:
     rng, compared, waiting = np.random.default_rng(49), 0, 0
     for _ in count():
         sizes = {dim: int(rng.choice([1, 2, 3, 4])) for dim in ("K", "C", "P", "R", "N")}
-        workload = convolution(sizes, (int(rng.integers(1, 3)), 1))
+        workload = make_convolution(sizes, (int(rng.integers(1, 3)), 1))
         machine = with_nests(small_machine(rng), nests)
         layout, rows = layout_of(workload, machine), random_rows(workload, machine, 4, rng)
-        priced = prepared(workload, machine)(rows)
+        priced = prepared_prices(workload, machine)(rows)
         for place in np.flatnonzero(priced.valid).tolist():
             mapping = layout.decode(rows[place])
             steps = int(np.prod([n for level in mapping.levels for _, n in level.temporal]))
             if steps > MOST_STEPS:
                 continue
-            costs = reference.evaluate(workload, machine, mapping)
+            costs = reference.evaluate_mapping(workload, machine, mapping)
             assert isinstance(costs, reference.Costs)
             assert priced.cycles[place] == costs.cycles
             assert priced.energy_pj[place] == costs.energy_pj
@@ -94,7 +94,7 @@ def chip(*, fills: bool = True, **buffering: str) -> Machine:
 def by_hand(machine: Machine) -> int:
     """Cycles of an inner product of eight pairs through a buffer of two of each, a word a cycle from DRAM."""
     text = "L1[WIO] C4 - L0[WIO] C2"
-    costs = reference.evaluate(convolution({"C": 8}), machine, HierarchyMapping.parse(text))
+    costs = reference.evaluate_mapping(make_convolution({"C": 8}), machine, HierarchyMapping.parse(text))
     assert isinstance(costs, reference.Costs)
     return costs.cycles
 

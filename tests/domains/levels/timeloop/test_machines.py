@@ -10,7 +10,7 @@ import pytest
 from dse.domains.clustered.accelerator import PRESETS
 from dse.domains.levels.machine import Level, Machine, sram_pj
 from dse.models.timeloop.cases import CaseReader
-from dse.models.timeloop.presets import FILES, gemmini, load_machine
+from dse.models.timeloop.presets import FILES, load_machine, make_gemmini
 from dse.support.errors import InputError
 from tests.domains.levels.timeloop import published
 
@@ -184,7 +184,7 @@ def test_figures_that_no_machine_has_are_refused() -> None:
     with pytest.raises(InputError, match="machine m: no levels"):
         Machine("m", (), 1.0)
     with pytest.raises(InputError, match="side and its depths must be at least 1"):
-        gemmini(0, 1, 1)
+        make_gemmini(0, 1, 1)
 
 
 STORING = """

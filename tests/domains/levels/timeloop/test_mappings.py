@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dse.core.layer import Layer
-from dse.domains.levels.workload import convolution, workload_of
+from dse.domains.levels.workload import make_convolution, workload_of
 from dse.models.timeloop import HierarchyMapping, LevelMapping, layout_of
 from dse.models.timeloop.presets import load_machine
 from dse.support.errors import InputError
@@ -41,7 +41,7 @@ def test_text_that_is_no_mapping_is_refused(text: str) -> None:
 
 def test_rows_stand_for_their_mappings() -> None:
     rng = np.random.default_rng(0)
-    workload, machine = convolution({"K": 8, "C": 6, "P": 4}), load_machine("gemmini")
+    workload, machine = make_convolution({"K": 8, "C": 6, "P": 4}), load_machine("gemmini")
     layout = layout_of(workload, machine)
     mappings = [layout.decode(row) for row in random_rows(workload, machine, 50, rng)]
     again = layout.encode(mappings)
@@ -50,7 +50,7 @@ def test_rows_stand_for_their_mappings() -> None:
 
 
 def test_factors_that_no_dim_has_become_zero() -> None:
-    workload, machine = convolution({"K": 8}), load_machine("gemmini")
+    workload, machine = make_convolution({"K": 8}), load_machine("gemmini")
     layout = layout_of(workload, machine)
     levels = (LevelMapping(("W",), (("K", 2**70), ("C", -(2**70)))), *([LevelMapping()] * 3))
     row = layout.encode([HierarchyMapping(levels)])[0]
@@ -58,7 +58,7 @@ def test_factors_that_no_dim_has_become_zero() -> None:
 
 
 def test_a_mapping_with_other_levels_or_a_loop_twice_is_no_row() -> None:
-    layout = layout_of(convolution({"K": 8}), load_machine("gemmini"))
+    layout = layout_of(make_convolution({"K": 8}), load_machine("gemmini"))
     with pytest.raises(InputError, match="the mapping has 1 levels, the machine 4"):
         layout.encode([HierarchyMapping((LevelMapping(),))])
     twice = LevelMapping((), (("K", 2), ("K", 4)))

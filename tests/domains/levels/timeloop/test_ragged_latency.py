@@ -21,7 +21,7 @@ from dse.domains.levels.problem import MachineProblem
 from dse.domains.levels.tiles import has_ragged_tiles
 from dse.domains.levels.uneven import NESTS, with_nests
 from dse.domains.levels.workload import Workload, workload_of
-from dse.models.timeloop import layout_of, prepared, reference
+from dse.models.timeloop import layout_of, prepared_prices, reference
 from dse.models.timeloop.proof.boxes import LevelBoxes
 from dse.models.timeloop.proof.branches import OpenBranches
 from dse.models.timeloop.proof.terms import unit_of_loss
@@ -94,12 +94,14 @@ def assert_the_closed_form_is_a_walk(nests: str, draws: int) -> int:
         workload = workload_of(LAYERS[number % len(LAYERS)])
         machine = with_nests(waiting_machine(rng), nests).unlimited
         mapping = random_mapping(rng, workload, machine)
-        costs = reference.evaluate(workload, machine, mapping)
+        costs = reference.evaluate_mapping(workload, machine, mapping)
         # Of parts of a level each tensor is in one, which is left to chance here.
         if isinstance(costs, reference.NotPriced) or not has_ragged_tiles(workload, mapping):
             continue
         assert costs.cycles == walked(workload, machine, mapping), (number, mapping.text())
-        priced = prepared(workload, machine)(layout_of(workload, machine, any_tiles=True).encode([mapping]))
+        priced = prepared_prices(workload, machine)(
+            layout_of(workload, machine, any_tiles=True).encode([mapping])
+        )
         assert priced.cycles[0] == costs.cycles, (number, mapping.text())
         assert priced.energy_pj[0] == costs.energy_pj
         seen += costs.cycles > costs.steps
@@ -132,7 +134,7 @@ def test_tiles_of_four_and_three_are_counted_by_hand(buffering: str, fills: bool
     (dim,) = [name for name, size in workload.dims if size == 7]
     mapping = HierarchyMapping.parse(f"L1[WIO] {dim}2:4 - L0[WIO] {dim}4:1")
     machine = two_levels(buffering, fills=fills)
-    costs = reference.evaluate(workload, machine, mapping)
+    costs = reference.evaluate_mapping(workload, machine, mapping)
     assert isinstance(costs, reference.Costs), costs
     assert (costs.steps, costs.cycles) == (7, cycles)
     assert walked(workload, machine, mapping) == cycles

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dse.domains.levels.machine import Bandwidth, Energy
-from dse.domains.levels.workload import convolution, read_parts
+from dse.domains.levels.workload import make_convolution, read_parts
 from dse.models.timeloop import HierarchyMapping, Level, Machine, Workload, reference
 from dse.models.timeloop.faults import Fault
 from dse.models.timeloop.presets import load_machine
@@ -17,13 +17,13 @@ def matrix_product(m: int, k: int, n: int) -> Workload:
 
 
 def priced(workload: Workload, machine: Machine, text: str) -> reference.Costs:
-    costs = reference.evaluate(workload, machine, HierarchyMapping.parse(text))
+    costs = reference.evaluate_mapping(workload, machine, HierarchyMapping.parse(text))
     assert isinstance(costs, reference.Costs), costs
     return costs
 
 
 def refused(workload: Workload, machine: Machine, text: str) -> reference.NotPriced:
-    fault = reference.evaluate(workload, machine, HierarchyMapping.parse(text))
+    fault = reference.evaluate_mapping(workload, machine, HierarchyMapping.parse(text))
     assert isinstance(fault, reference.NotPriced)
     return fault
 
@@ -34,7 +34,7 @@ def two_levels(**outer: object) -> Machine:
 
 
 def test_a_convolution_on_a_gemmini_is_counted_by_hand() -> None:
-    layer = convolution({"R": 3, "S": 3, "P": 28, "Q": 28, "C": 8, "K": 256})
+    layer = make_convolution({"R": 3, "S": 3, "P": 28, "Q": 28, "C": 8, "K": 256})
     text = "L3[WIO] P2 K16 R3 Q14 - L2[WI] N1 K4X - L1[O] K4 S3 C2 Q2 P14 C4X - L0[W] N1"  # the order of DOSA
     costs = priced(layer, load_machine("gemmini-64-16-1024"), text)
     accesses = {
@@ -57,7 +57,7 @@ def test_a_convolution_on_a_gemmini_is_counted_by_hand() -> None:
 
 def window_fills(text: str, **sizes: int) -> int:
     """Words of the input that come into the buffer of a one-dimensional convolution."""
-    layer = convolution(sizes)
+    layer = make_convolution(sizes)
     return priced(layer, two_levels(), text).counts["Buffer"]["I"].fills
 
 
@@ -82,7 +82,7 @@ def test_outside_of_another_loop_a_window_comes_whole() -> None:
 
 def test_a_dim_that_is_split_in_two_slides_on() -> None:
     # Of two inner steps one is gone back by, so that the outer loop moves on by one more; of four, not.
-    layer = convolution({"R": 3, "P": 8})
+    layer = make_convolution({"R": 3, "P": 8})
     machine = Machine("three", (Level("DRAM"), Level("Buffer"), Level("Store")), 1.0)
     costs = priced(layer, machine, "L2[WIO] P4 - L1[] P2 - L0[WIO] R3")
     assert costs.counts["Store"]["I"].fills == 10

@@ -10,7 +10,7 @@ from functools import cache
 
 import numpy as np
 
-from dse.core.chains import Chain, divisors, primes
+from dse.core.chains import Chain, distinct_primes, find_divisors
 from dse.core.hardware import FIGURE_PREFIX
 from dse.core.layer import DIMS, Layer
 from dse.domains.clustered.accelerator import MACHINE_FIGURES, figure_code
@@ -71,11 +71,11 @@ def pack_space(
 
     chain_rows, single_rows = [], []
     for chain in chains:
-        factors = primes(chain.size)
+        factors = distinct_primes(chain.size)
         outer_start = inner_start = 0
         if chain.tiles == "factors":
             outer_start = add(chain.outer_choices)
-            spans = [(add(cuts), len(cuts)) for cuts in map(divisors, chain.outer_choices)]
+            spans = [(add(cuts), len(cuts)) for cuts in map(find_divisors, chain.outer_choices)]
             inner_start = add([number for span in spans for number in span])
         fixed = (chain.outer or 0, chain.inner or 0)
         chain_rows += [chain.size, *fixed, chain.outer_choices[0], outer_start, inner_start]
