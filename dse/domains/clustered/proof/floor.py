@@ -44,7 +44,7 @@ def refuse_floor(problem: Problem) -> None:
         )
 
 
-def solve_floor(
+def solve_problem(
     problem: Problem, clock: Clock | None = None, known: Certificate | None = None
 ) -> Certificate:
     """The floor of a problem that has no more, and a good mapping above it: within seconds.

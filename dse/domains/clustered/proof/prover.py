@@ -50,7 +50,7 @@ class ClusteredProver:
         """See Prover."""
         # Late: a check of a proof makes a prover, and loads nothing that made the proof.
         name = "floor" if self.floor_only else "solver"
-        found: Certificate = import_module(f"dse.domains.clustered.proof.{name}").solve(
+        found: Certificate = import_module(f"dse.domains.clustered.proof.{name}").solve_problem(
             self._problem, clock, known
         )
         return found
