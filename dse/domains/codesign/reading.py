@@ -1,7 +1,7 @@
 """Spaces of hardware from TOML, read strictly.
 
 name = "small chips"                # optional
-base = "edge"                       # a preset or a file: what is not said below is as there
+base = "edge"                       # a preset, or a file beside this one: what is not said below is as there
 cost_model = "loopnest"             # optional; --cost-model has the last word
 area_mm2 = "loopnest"               # optional: a known formula, or one of your own; leakage_mw likewise
 
@@ -19,6 +19,7 @@ area_mm2 = 0.2
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -30,10 +31,12 @@ from dse.core.hardware_figures import HardwareFigure
 from dse.domains.codesign.formulas import FUNCTIONS, Formula
 from dse.domains.codesign.space import LIMITED, OLD_NAMES, HardwareSpace
 from dse.support.errors import InputError, shorten, unknown_name
-from dse.support.toml import read_toml
+from dse.support.toml import is_toml, read_toml
 from dse.support.validation import check_keys, check_table, positive_number, whole_number
 
 BY_SIZE = "by size"
+MACHINE_FILES = (".yaml", ".yml")
+"""What a base that is a file's name may end in, besides TOML's ending."""
 WORD_BITS = 16
 KEYS = ("name", "cost_model", "word_bits", "parameters", "hardware", "constraints", *LIMITED)
 
@@ -44,9 +47,11 @@ def read_space(
     """The space in the TOML file at `path`; InputError in one line where it is not right.
 
     `model` goes before the file's cost model, and `limits`, by the names of LIMITED, before its constraints.
+    A `base` that is a file is beside it.
     """
     where = f"hardware space {path!r}"
-    space = space_from_dict(read_toml(path, where), where, model, limits)
+    folder = os.path.dirname(os.path.abspath(path))
+    space = space_from_dict(read_toml(path, where), where, model, limits, folder)
     used = {
         name for formula in (*space.formulas.values(), *space.measures.values()) for name in formula.names
     }
@@ -63,8 +68,9 @@ def space_from_dict(
     where: str = "hardware space",
     model: str | AnyCostModel | None = None,
     limits: Mapping[str, float] | None = None,
+    folder: str = "",
 ) -> HardwareSpace:
-    """The space that parsed TOML describes; `where` names the place in messages."""
+    """The space that parsed TOML describes; `where` names the place in messages, `folder` that of a base."""
     data = check_table(data, where)
     _refuse_old(data, where)
     check_keys(data, where, required=("base",), optional=KEYS)
@@ -74,7 +80,7 @@ def space_from_dict(
     given = model or data.get("cost_model", DEFAULT_COST_MODEL)
     made = cost_model(given) if isinstance(given, str) else given
     kind = domain_of(made)
-    base = kind.load_hardware(data["base"], made)
+    base = kind.load_hardware(_base_in(folder, data["base"], where), made)
     domain = kind.hardware_figures
     if domain is None:
         raise InputError(f"{where}: cost model {made.name!r} is of hardware whose figures are not known")
@@ -136,6 +142,17 @@ def space_from_plain(data: object) -> HardwareSpace:
     # Names are no part of what is kept.
     name = base.name or "codesign"
     return HardwareSpace(name, base, made, domain, parameters, formulas, measures, limits)
+
+
+def _base_in(folder: str, name: str, where: str) -> str:
+    """The base as cost models load it: a file from its folder, a preset as it is."""
+    if not (is_toml(name) or name.lower().endswith(MACHINE_FILES)):
+        return name
+    path = os.path.join(folder, name)
+    if not os.path.isfile(path):
+        there = os.path.abspath(folder)
+        raise InputError(f"{where}: base: there is no file {name!r} in {there!r}, where it is looked for")
+    return path
 
 
 def _flat(data: object, figures: Mapping[str, HardwareFigure], where: str) -> dict[str, Any]:

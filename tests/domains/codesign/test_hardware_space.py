@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from math import ceil
 from pathlib import Path
+from shutil import copyfile
 from typing import Any
 
 import pytest
@@ -130,6 +131,16 @@ def test_a_limit_of_what_nothing_is_said_of_is_refused() -> None:
 def test_a_file_that_is_not_there_is_named() -> None:
     with pytest.raises(InputError, match=r"hardware space 'none\.toml' cannot be read"):
         read_space("none.toml")
+
+
+def test_a_base_that_is_a_file_is_beside_the_space_wherever_it_is_read_from(tmp_path: Path) -> None:
+    path = tmp_path / "space.toml"
+    path.write_text('base = "acc.toml"\n[hardware]\nl1_size = [64, 128]\n')
+    with pytest.raises(InputError) as caught:
+        read_space(str(path))
+    assert f"{str(path)!r}: base: there is no file 'acc.toml' in {str(tmp_path)!r}" in str(caught.value)
+    copyfile("examples/accelerator.toml", tmp_path / "acc.toml")
+    assert read_space(str(path)).base.num_pes == 192
 
 
 def test_a_parameter_that_nothing_follows_from_is_refused(tmp_path: Path) -> None:
