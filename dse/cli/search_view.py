@@ -119,21 +119,27 @@ def _first_refusal(result: Result) -> str:
 
 
 def _gap(problem: AnyProblem, loss: float) -> str:
-    """How far the best mapping found is from the proven optimum, if that is known within a few seconds."""
+    """How far the best mapping found is from the proven optimum of the space that was searched, which may be
+    narrower than what `dse certify` proves by default; if that is known within a few seconds.
+    """
     from dse.core.certificate import gap_between
     from dse.optimum import certify
+    from dse.optimum.beside import kinds_of_mappings
 
     try:
         certificate = certify(problem, PROOF_SECONDS)
     except InputError as error:
         return f"how far it is from the optimum is not known: {error}"
+    kinds = kinds_of_mappings(problem)
+    of = f" of {kinds}" if kinds else ""
     above = f"{output.short_number(100 * gap_between(loss, certificate.lower_bound))} %"
     if certificate.status != "optimal":
         if not certificate.counts.groups:
-            return f"at most {above} above the optimum, by what every mapping must do"
+            return f"at most {above} above the optimum{of}, by what every mapping must do"
         limit = f"{PROOF_SECONDS:.0f} s"
-        return f"at most {above} above the optimum, as far as proven in {limit} (dse certify goes on)"
-    return "the proven optimum" if loss == certificate.lower_bound else f"{above} above the proven optimum"
+        return f"at most {above} above the optimum{of}, as far as proven in {limit} (dse certify goes on)"
+    proven = f"the proven optimum{of}"
+    return proven if loss == certificate.lower_bound else f"{above} above {proven}"
 
 
 def show_network(data: Mapping[str, Any], problems: Mapping[str, AnyProblem], out: Path | None) -> None:

@@ -90,3 +90,11 @@ def _beside(answer: Certificate, other: AnyProblem, proof: Certificate) -> Certi
 def nests_of(problem: AnyProblem) -> str:
     """What kind of nests a problem is over; empty where there is one kind."""
     return str(getattr(problem.accelerator, "nests", ""))
+
+
+def kinds_of_mappings(problem: AnyProblem) -> str:
+    """Which tiles and nests a problem's mappings have, in words; empty where its kind of designs has none."""
+    tiles = {"factors": "perfect factors", "any": "tiles of any size"}
+    nests = nests_of(problem)
+    found = (tiles.get(str(problem.options.get("tiles")), ""), nests and f"{nests} nests")
+    return " in ".join(filter(None, found))
