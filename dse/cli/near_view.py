@@ -34,21 +34,27 @@ def show_near(console: Console, problem: AnyProblem, listed: Listed, unit: str) 
         )
         for place, one in enumerate(listed.mappings[:SHOWN], 1)
     ]
-    output.print_table(console, _claim(listed, unit, lister.among), HEADS, rows, figures=HEADS[1:-1])
+    output.print_table(console, list_in_words(listed, unit, lister.among), HEADS, rows, figures=HEADS[1:-1])
+    if lister.left_out:
+        console.print(lister.left_out)
     console.print(f"loss: {problem.objective}; above best: how much larger it is; mapping: {lister.line}")
     if len(listed) > SHOWN:
         console.print(f"and {len(listed) - SHOWN:,} more: --json or --out has them")
 
 
-def _claim(listed: Listed, unit: str, among: str) -> str:
+def list_in_words(listed: Listed, unit: str, among: str) -> str:
     """What the list is, in a sentence."""
     share, count = listed.wanted.share, len(listed)
-    kind = "best mappings" if share is None else f"mappings within {share * 100:g}% of the optimum"
+    mappings = "mapping" if count == 1 else "mappings"
+    kind = f"best {mappings}" if share is None else f"{mappings} within {share * 100:g}% of the optimum"
     if listed.wanted.most == count and share is not None:
         kind = f"best {kind}"
     if listed.complete:
         return f"{count:,} {kind}, each nest of loops once{among}: that there are no others is proven"
     if count >= MOST:
         return f"more than {MOST:,} {kind}: ask for a smaller share, or for --best N"
-    left = f", and no other is below {quantity_in_words(listed.bound, unit, DIGITS)}"
-    return f"{count:,} {kind} were found in time{left}"
+    left = f"others may be missing, none of them below {quantity_in_words(listed.bound, unit, DIGITS)}"
+    if count and listed[0].loss:
+        apart = listed.bound / listed[0].loss - 1
+        left += f", {abs(apart):.3%} {'above' if apart >= 0 else 'below'} the first"
+    return f"{count:,} {kind} found in time; {left}"

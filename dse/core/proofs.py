@@ -76,6 +76,10 @@ class Lister(Prover, Protocol):
     def among(self) -> str:
         """Of which nests there are lists, in words after a comma; empty where these are all."""
 
+    @property
+    def left_out(self) -> str:
+        """Which nests that could be asked for are not in lists, and how to ask, in words; empty for none."""
+
     def refuse_list(self) -> None:
         """InputError unless mappings near the optimum of the problem can be listed."""
 

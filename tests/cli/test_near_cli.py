@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from dse.cli.near_view import list_in_words
+from dse.core.listed import Listed, Wanted
 from tests.cli.certify_options import RESNET
 from tests.conftest import Dse
 
@@ -38,6 +42,28 @@ def test_of_machines_of_levels_the_table_says_which_orders_it_is_over(dse: Dse) 
     said = "each nest of loops once, of even nests, in orders that no other is better than: that there are"
     assert said in shown.out
     assert "mapping: levels from the outermost in, each with the tensors that it keeps" in shown.out
+    assert "uneven nests were not tried" not in shown.out
+
+
+def test_where_nobody_says_which_nests_the_list_says_that_uneven_ones_were_not_tried(dse: Dse) -> None:
+    asked = ("certify", "--layer", "resnet18:6", "--accelerator", "gemmini", "--cost-model", "timeloop")
+    shown = dse(*asked, "--objective", "edp", "--fresh", "--best", "2")
+    assert "\neven nests only: uneven nests were not tried; --nests uneven lists them too\n" in shown.out
+
+
+def test_a_list_that_ran_out_of_time_says_what_is_known_of_others() -> None:
+    def said(bound: float, *losses: float) -> str:
+        mappings: Any = [SimpleNamespace(loss=loss) for loss in losses]
+        return list_in_words(Listed(Wanted(0.01), tuple(mappings), False, bound, 1.0), "s", "")
+
+    assert said(2.01, 2.0, 2.01) == (
+        "2 mappings within 1% of the optimum found in time; others may be missing, none of them below "
+        "2.01000 s, 0.500% above the first"
+    )
+    assert said(1.9, 2.0) == (
+        "1 mapping within 1% of the optimum found in time; others may be missing, none of them below "
+        "1.90000 s, 5.000% below the first"
+    )
 
 
 @pytest.mark.parametrize(

@@ -131,17 +131,22 @@ class Levels:
 
     def widened(self, problem: MachineProblem) -> MachineProblem:
         """See `dse.optimum.beside`: over uneven nests, if nobody says which and optima of them are proven."""
-        machine = problem.accelerator
-        if machine.even or machine.asked_nests:
-            return problem
-        try:
-            found = problem.with_changes(fixed={**problem.fixed, "nests": UNEVEN})
-            self.prover(found).refuse()
-        except InputError:
-            return problem
-        more = len(found.accelerator.levels) > len(machine.levels)
+        found = _over_uneven(problem)
         stacks = prod(max(1, len(level.stacks)) for level in found.space.levels)
-        return found if more and stacks <= MOST_STACKS else problem
+        return found if stacks <= MOST_STACKS else problem
+
+
+def _over_uneven(problem: MachineProblem) -> MachineProblem:
+    """The problem over uneven nests; itself where somebody says which, or there are none, or no proofs."""
+    machine = problem.accelerator
+    if machine.even or machine.asked_nests:
+        return problem
+    try:
+        found = problem.with_changes(fixed={**problem.fixed, "nests": UNEVEN})
+        MachineProver(found).refuse()
+    except InputError:
+        return problem
+    return found if len(found.accelerator.levels) > len(machine.levels) else problem
 
 
 AMONG = {
@@ -188,6 +193,13 @@ class MachineProver:
         """See Lister."""
         nests = self._problem.accelerator.nests
         return f", of {nests} nests{AMONG[self._problem.space.constraints.orders]}"
+
+    @property
+    def left_out(self) -> str:
+        """See Lister."""
+        if _over_uneven(self._problem) is self._problem:
+            return ""
+        return "even nests only: uneven nests were not tried; --nests uneven lists them too"
 
     def refuse_list(self) -> None:
         """See Lister."""
