@@ -194,7 +194,7 @@ def prover_of(problem: AnyProblem) -> Prover:
 
 
 def calibration_of(model: str) -> Any:
-    """The module with `Measured`, `plan` and `calibrate`, of a cost model's domain; InputError if none is."""
+    """The module that calibrates by samples of a cost model's domain; InputError if none does."""
     name = getattr(domain_of(model), "calibration_module", "")
     if not name:
         raise InputError(

@@ -95,7 +95,7 @@ def command(
         typer.echo(f"dse: warning: one machine is fitted to the samples of several judges: {said}", err=True)
     if out is not None:
         make_folder(out)
-    fitted = kind.calibrate(machines[0], found, model)
+    fitted = kind.calibrate_machine(machines[0], found, model)
     if out is not None:
         _write(fitted, out)
     for what, each in (("machine", fitted), ("energies", fitted.energies)):
@@ -120,7 +120,9 @@ def _print_plan(kind: Any, count: int, layers: list[str], accelerator: str, mode
     problems = [problem_asked(name, accelerator, "latency", model) for name in layers]
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(COLUMNS)
-    for name, mappings in zip(layers, kind.plan(problems, count, np.random.default_rng(0)), strict=True):
+    for name, mappings in zip(
+        layers, kind.plan_samples(problems, count, np.random.default_rng(0)), strict=True
+    ):
         writer.writerows([name, mapping.to_json(), ""] for mapping in mappings)
 
 
