@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from dse.core.cost_models import cost_models
+from dse.core.cost_models import cost_model, cost_models
 from dse.domains.clustered.cost_model import CostModel
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof.intervals import IntervalBoxes
@@ -109,3 +110,31 @@ def test_the_command_prints_the_verdicts_and_exits_with_them(dse: Dse) -> None:
     assert (
         dse("check-cost-model", "mastro").refused() == "unknown cost model 'mastro'; did you mean 'maestro'?"
     )
+
+
+PRICES = [rule for rule in COST_MODEL_RULES if rule.name in ("never-raises", "columns", "reasons", "figures")]
+JUDGE = """import json, sys
+for line in sys.stdin:
+    case = json.loads(line)
+    tiles = case["mapping"]["outer"]["tile"].values()
+    print(json.dumps({"id": case["id"], "cycles": 10**9 + sum(tiles)}), flush=True)
+"""
+
+
+def test_a_program_that_says_cycles_alone_keeps_the_contract(dse: Dse, tmp_path: Path) -> None:
+    (tmp_path / "judge.py").write_text(JUDGE)
+    spec = f"command:{sys.executable} {tmp_path / 'judge.py'}"
+    verdicts = check_cost_model(cost_model(spec), mappings=4, rules=PRICES)
+    assert not broken(verdicts)
+    evaluated = ["evaluate", "--layer", "resnet18:3", "--accelerator", "edge", "--mapping", "nvdla"]
+    found = dse(*evaluated, "--cost-model", spec)
+    assert found.code == 0
+    assert any(line.split()[:2] == ["energy", "unknown"] for line in found.out.splitlines())
+    refused = dse(*evaluated, "--cost-model", spec, "--objective", "edp")
+    assert (refused.code, "says no energy_nj" in refused.err) == (2, True)
+
+
+def test_a_reason_that_no_model_has_is_said_in_words() -> None:
+    verdicts = check_cost_model(models.Crowded(), mappings=4, rules=PRICES)
+    (wrong,) = [verdict for verdict in verdicts if verdict.passed is False]
+    assert "has reason 32 (L1 is too small)" in wrong.why

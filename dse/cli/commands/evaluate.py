@@ -33,8 +33,9 @@ if TYPE_CHECKING:
 
 Row = tuple[str, object, str]
 CASES_SHOWN = 20
-DEFAULT_OBJECTIVE = "edp"
-"""Of the problem that a mapping is judged in, where none is named: every loss is shown."""
+DEFAULT_OBJECTIVE = "latency"
+"""Of the problem that a mapping is judged in, where none is named, as a search's: every loss is shown. A
+judge that says no energy has this one."""
 INFEASIBLE = 1
 """The exit code for a mapping that is not feasible, as for a search that found none that is."""
 NANOJOULE = {"energy_nj": 1.0, "energy_uj": 1e3}
@@ -169,7 +170,12 @@ def _show_cases(found: list[dict[str, Any]], heads: Mapping[str, str]) -> None:
 
 def _shown(figure: str, value: Any) -> object:
     """A figure of a case as the table has it."""
-    return energy_in_words(value * NANOJOULE[figure]) if figure in NANOJOULE and value is not None else value
+    return _energy(value * NANOJOULE[figure]) if figure in NANOJOULE and value is not None else value
+
+
+def _energy(nanojoule: float) -> str:
+    """An energy in a column of its name; 0 stands for a cost model that says none."""
+    return energy_in_words(nanojoule) if nanojoule else "unknown"
 
 
 def show_evaluation(
@@ -204,7 +210,7 @@ def show_evaluation(
 def _figures(figures: Mapping[str, Any], units: Mapping[str, str]) -> Iterator[Row]:
     yield "cycles", figures["cycles"], ""
     yield "MACs", figures["macs"], ""
-    yield "energy", energy_in_words(figures["energy_nj"]), ""
+    yield "energy", _energy(figures["energy_nj"]), ""
     if "power" in units:
         yield "power", quantity_in_words(figures["power"], units["power"]), ""
         whole = "as MAESTRO prints it" if "area_maestro" in units else "of the whole machine"

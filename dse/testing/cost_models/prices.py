@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from dse.core.figures import CostBatch
-from dse.core.reasons import Reason
+from dse.core.reasons import FIRST_RULE, Reason
 from dse.domains.clustered.feasibility import FeasibilityRules
 from dse.domains.clustered.mapping import MappingBatch
 from dse.support.errors import format_exception
@@ -17,6 +17,7 @@ from dse.testing.verdict import Broken
 
 UNITS = ("area", "power")
 POSITIVE = ("cycles", "energy_nj", "l1_size", "l2_size", "macs")
+SIZES = ("l1_size", "l2_size")
 FEW = 40
 """Mappings that are priced one by one in each setting, of the ordinary and of the odd ones."""
 MANY_TIMES = 10
@@ -152,10 +153,15 @@ def threads(candidate: ModelCandidate) -> str:
 def reasons(candidate: ModelCandidate) -> str:
     """A reason wherever a mapping is refused, no figures there, and no reason where there are figures."""
     refused = 0
+    # What does not fit is refused before somebody outside is asked, and says what it would need.
+    misfits = [Reason.L1_TOO_SMALL, Reason.L2_TOO_SMALL] if candidate.model.outside else []
+    allowed = [*(reason for reason in Reason if 0 < reason < FIRST_RULE), *misfits]
     for setting, costs in zip(candidate.settings, candidate.costs, strict=True):
-        known = np.isin(costs.reason, [reason for reason in Reason if 0 < reason < Reason.L1_TOO_SMALL])
+        known, misfit = np.isin(costs.reason, allowed), np.isin(costs.reason, misfits)
         refused += int((~costs.valid).sum())
-        nothing = np.all([column == 0 for column in costs.figures().values()], axis=0)
+        nothing = np.all(
+            [(column == 0) | (misfit & (name in SIZES)) for name, column in costs.figures().items()], axis=0
+        )
         for wrong, why in (
             (~costs.valid & ~known, "expected a dse.core.reasons.Reason of a model for a refused mapping"),
             (costs.valid & (costs.reason != 0), "expected reason 0 for an accepted mapping"),
@@ -164,22 +170,29 @@ def reasons(candidate: ModelCandidate) -> str:
             if wrong.any():
                 row = int(np.argmax(wrong))
                 raise Broken(
-                    f"{why}; mapping {row} of {setting.name} has reason {costs.reason[row]}, "
+                    f"{why}; mapping {row} of {setting.name} has {_reason(int(costs.reason[row]))}, "
                     f"{costs.cycles[row]} cycles"
                 )
     return f"{refused:,} of {_count(candidate):,} mappings refused"
+
+
+def _reason(code: int) -> str:
+    known = code in set(Reason)
+    return f"reason {code}" + (f" ({Reason(code).text})" if known else "")
 
 
 def figures(candidate: ModelCandidate) -> str:
     """What is accepted has figures that a search can go by; area and power may be 0, but not below."""
     for setting, costs in zip(candidate.settings, candidate.costs, strict=True):
         for name, column in costs.figures().items():
-            least = column > 0 if name in POSITIVE else column >= 0
+            # Who measures time alone says no energy, which is 0 then.
+            above = name in POSITIVE and not (candidate.model.outside and name == "energy_nj")
+            least = column > 0 if above else column >= 0
             wrong = costs.valid & ~(least & np.isfinite(column))
             if wrong.any():
                 row = int(np.argmax(wrong))
                 raise Broken(
-                    f"expected a finite {name} {'above' if name in POSITIVE else 'of at least'} 0; mapping "
+                    f"expected a finite {name} {'above' if above else 'of at least'} 0; mapping "
                     f"{row} of {setting.name} has {column[row]}"
                 )
     return f"{sum(int(costs.valid.sum()) for costs in candidate.costs):,} accepted mappings"

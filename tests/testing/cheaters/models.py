@@ -109,6 +109,14 @@ class Speechless(Honest):
         return replace(costs, reason=np.zeros_like(costs.reason))
 
 
+class Crowded(Honest):
+    """Refuses for a reason that only the rules of feasibility have."""
+
+    def evaluate(self, layer, accelerator, mappings, *, threads=1):
+        costs = super().evaluate(layer, accelerator, mappings, threads=threads)
+        return replace(costs, reason=np.where(costs.valid, 0, Reason.L1_TOO_SMALL).astype(costs.reason.dtype))
+
+
 class Leftover(Honest):
     """Leaves figures where it refuses."""
 
