@@ -3,23 +3,92 @@
 [calibration]
 samples = 60
 error = 0.042
-useful = false    # only where the file as it was foretells samples as well
+rank = 0.93
+best = { "resnet18:3" = 51200.0 }    # cycles, of the best sample of each layer
+useful = false                       # only where the fit is of no use
+reason = "..."                       # and then why
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from dse.support.errors import InputError, shorten
-from dse.support.toml import is_toml, read_toml
-from dse.support.validation import check_table, whole_number
+from dse.support.toml import is_toml, read_toml, toml_value
+from dse.support.validation import check_keys, check_table, positive_number, whole_number
 
 KEY = "calibration"
-USELESS = (
-    "of samples that the fit has not seen, the error is no smaller than by the file as it was, "
-    "or the order is wrong: do not use it"
-)
+LEAST_RANK = 0.6
+"""The rank correlation below which a fit orders mappings poorly. At 0.6 it has 29 of 100 pairs the wrong way
+round where logs are normal, as 1/2 - asin(2 sin(pi 0.6 / 6)) / pi is 0.29."""
+NO_BETTER = "the error of samples that the fit has not seen is no smaller than by the file as it was"
+WRONG_ORDER = "the fit orders samples that it has not seen no better than chance does"
+USELESS = "do not use it"
+NO_BETTER_THAN_SAMPLES = "its optimum need not be better than the best sample"
+MEASURE = "measure this mapping before you rely on it"
+MOST_LAYERS = 4
+"""Whose best samples are said."""
+
+
+@dataclass(frozen=True)
+class FitNote:
+    """The table. `error` is relative, of the median sample left out of the fit, and so is `rank` of those.
+
+    `rank` is NaN where no layer has samples to order, and None in files that do not say it; `best` are the
+    least measured cycles by what samples came as; `reason` says why it is not `useful`.
+    """
+
+    samples: int
+    error: float
+    rank: float | None = None
+    best: Mapping[str, float] = field(default_factory=dict)
+    useful: bool = True
+    reason: str = ""
+
+    @property
+    def lines(self) -> list[str]:
+        """As lines of TOML; that a fit is of use goes without saying."""
+        lines = ["", f"[{KEY}]", f"samples = {self.samples}", f"error = {self.error:.6g}"]
+        if self.rank is not None:
+            poor = order_in_words(self.rank)
+            lines.append(f"rank = {self.rank:.6g}" + (f"  # {poor}" if poor else ""))
+        if self.best:
+            lines.append(f"best = {toml_value(dict(self.best))}  # cycles, of the best sample")
+        if not self.useful:
+            lines += ["useful = false", f"reason = {toml_value(self.reason)}"]
+        return lines
+
+    def __str__(self) -> str:
+        said = [f"fitted to {self.samples} samples: those left out of the fit are {self.error:.1%} off"]
+        if self.rank is not None:
+            said[0] += f", {rank_in_words(self.rank)}"
+        if not self.useful:
+            said += [self.reason, USELESS]
+        elif self.rank is not None:
+            said += [order_in_words(self.rank)]
+        return "; ".join(filter(None, said))
+
+
+def rank_in_words(rank: float) -> str:
+    """A rank correlation, as it is shown."""
+    return f"rank correlation {'unknown' if math.isnan(rank) else f'{rank:.2f}'}"
+
+
+def order_in_words(rank: float) -> str:
+    """What is to be said of a rank correlation of samples left out of a fit; nothing if it is high."""
+    if math.isnan(rank):
+        return f"how it orders a layer's mappings is not known: {NO_BETTER_THAN_SAMPLES}"
+    poorly = f"it orders a layer's mappings poorly: {NO_BETTER_THAN_SAMPLES}"
+    return "" if rank >= LEAST_RANK else poorly
+
+
+def reason_of_no_use(error_is_less: bool, rank: float) -> str:
+    """Why a fit is of no use; nothing if it is of use."""
+    reasons = ["" if error_is_less else NO_BETTER, WRONG_ORDER if rank <= 0 else ""]
+    return ", and ".join(filter(None, reasons))
 
 
 def without_calibration(data: dict[str, Any], where: str) -> dict[str, Any]:
@@ -29,26 +98,41 @@ def without_calibration(data: dict[str, Any], where: str) -> dict[str, Any]:
     return {name: value for name, value in data.items() if name != KEY}
 
 
-def errors_said(files: Mapping[str, str | None]) -> Iterator[str]:
-    """How far off the fits of files were, by what they are of: a line of each file that says it."""
+def fits_said(files: Mapping[str, str | None]) -> Iterator[str]:
+    """What fits of files are worth, by what they are of: a line of each file that says it, and what to do."""
+    best: dict[str, float] = {}
+    fitted = False
     for what, path in files.items():
         if path is not None and is_toml(path) and KEY in (data := read_toml(path, f"file {path!r}")):
-            samples, error, useful = _read(data[KEY], f"file {path!r}")
-            line = f"{what} fitted to {samples} samples: those left out of the fit are {error:.1%} off"
-            yield line if useful else f"{line}; {USELESS}"
+            note = _read(data[KEY], f"file {path!r}")
+            fitted, best = True, best | dict(note.best)
+            yield f"{what} {note}"
+    if fitted:
+        shown = [f"{name} {cycles:,.0f} cycles" for name, cycles in list(best.items())[:MOST_LAYERS]]
+        more = [f"{len(best) - MOST_LAYERS} more in the file"] if len(best) > MOST_LAYERS else []
+        samples = f" (the best samples: {', '.join(shown + more)})" if best else ""
+        yield f"{MEASURE}{samples}"
 
 
-def lines_of(samples: int, error: float, useful: bool = True) -> list[str]:
-    """The table, as lines of TOML; that a fit is of use goes without saying."""
-    lines = ["", f"[{KEY}]", f"samples = {samples}", f"error = {error:.6g}"]
-    return lines if useful else [*lines, f"useful = false  # {USELESS}"]
-
-
-def _read(said: object, where: str) -> tuple[int, float, bool]:
-    data = dict(check_table(said, f"{where}: {KEY}"))
-    error, useful = data.get("error"), data.pop("useful", True)
+def _read(said: object, where: str) -> FitNote:
+    data = check_table(said, f"{where}: {KEY}")
+    error, useful, rank = data.get("error"), data.get("useful", True), data.get("rank")
     if not isinstance(useful, bool):
         raise InputError(f"{where}: {KEY}: useful must be true or false, got {shorten(useful)}")
-    if set(data) != {"samples", "error"} or not isinstance(error, int | float) or not error >= 0:
+    if "samples" not in data or not isinstance(error, int | float) or not error >= 0:
         raise InputError(f"{where}: {KEY} must have samples, and error, a share of at least 0")
-    return whole_number(data["samples"], f"{where}: samples"), float(error), useful
+    check_keys(
+        data,
+        f"{where}: {KEY}",
+        required=("samples", "error"),
+        optional=("rank", "best", "useful", "reason"),
+    )
+    if rank is not None and not (isinstance(rank, int | float) and (math.isnan(rank) or -1 <= rank <= 1)):
+        raise InputError(f"{where}: {KEY}: rank must be a number from -1 to 1, got {shorten(rank)}")
+    at = f"{where}: {KEY}: best"
+    best = {
+        name: positive_number(cycles, f"{at}: {name}")
+        for name, cycles in check_table(data.get("best", {}), at).items()
+    }
+    samples = whole_number(data["samples"], f"{where}: samples")
+    return FitNote(samples, float(error), rank, best, useful, str(data.get("reason", "")))

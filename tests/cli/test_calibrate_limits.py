@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dse.core.calibration import USELESS
+from dse.core.calibration import MEASURE, NO_BETTER, NO_BETTER_THAN_SAMPLES, USELESS, WRONG_ORDER
 from dse.domains.clustered.accelerator import PRESETS, Accelerator, load_accelerator
 from dse.domains.clustered.problem import Problem
 from tests.conftest import Dse
@@ -18,7 +18,7 @@ from workloads import load_layer
 
 EDGE, GEMM, SLOWER = PRESETS["edge"], "mlp:1", 1.1
 TRUE = replace(EDGE, noc_bandwidth=12, offchip_bandwidth=3, noc_latency=20)
-WARNING = f"dse: warning: machine: {USELESS}"
+WARNING = f"dse: warning: machine: {NO_BETTER}: {USELESS}"
 
 
 def written(file: Path, rows: list[dict[str, Any]]) -> str:
@@ -155,13 +155,86 @@ def test_a_fit_that_foretells_no_better_is_warned_of_and_certify_repeats_it(dse:
     asked += ["--constants", str(out / "constants.toml"), "--tiles", "factors", "--objective", "latency"]
     certified = dse(*asked)
     assert certified.code == 0
-    assert certified.out.count(f"off; {USELESS}") == 2
+    assert certified.out.count(f"; {NO_BETTER}; {USELESS}") == 2
+    best = min(row["cycles"] for row in rows)
+    assert f"{MEASURE} (the best samples: {GEMM} {best:,.0f} cycles)" in certified.out
 
 
 def test_a_fit_that_ranks_unseen_samples_the_wrong_way_round_is_of_no_use(dse: Dse, tmp_path: Path) -> None:
     rows = [row | {"cycles": 1e12 / row["cycles"]} for row in samples(GEMM, TRUE)]
-    said = fitted(dse, written(tmp_path / "inverse.jsonl", rows))
+    out = tmp_path / "mine"
+    said = fitted(dse, written(tmp_path / "inverse.jsonl", rows), "--out", str(out))
     assert (said["rank"]["after"] < 0, said["useful"]) == (True, False)
+    note = (out / "machine.toml").read_text()
+    assert WRONG_ORDER in note
+    assert (NO_BETTER in note) == (said["error"]["after"] >= said["error"]["before"])
+    assert "the machine that was fitted with them is of no use" in (out / "constants.toml").read_text()
+
+
+def test_a_fit_that_orders_mappings_poorly_says_that_its_optimum_need_not_be_better_than_samples(
+    dse: Dse, tmp_path: Path
+) -> None:
+    rows = noisy(samples(GEMM, TRUE), "cycles", 1.5)
+    file, out = written(tmp_path / "rough.jsonl", rows), tmp_path / "mine"
+    found = dse("calibrate", file, "--accelerator", "edge", "--out", str(out), "--json")
+    said = json.loads(found.out)
+    assert 0 < said["rank"]["after"] < 0.6
+    assert (said["useful"], said["orders_poorly"]) == (True, True)
+    assert said["best"] == {GEMM: min(row["cycles"] for row in rows)}
+    (warning,) = [line for line in found.err.splitlines() if "machine" in line]
+    rank = f"rank correlation {said['rank']['after']:.2f}"
+    assert rank in warning
+    assert NO_BETTER_THAN_SAMPLES in warning
+    assert NO_BETTER_THAN_SAMPLES in (out / "machine.toml").read_text()
+    certified = dse(
+        "certify", "--layer", GEMM, "--accelerator", str(out / "machine.toml"), "--tiles", "factors"
+    )
+    line = next(line for line in certified.out.splitlines() if line.startswith("machine fitted"))
+    assert rank in line
+    assert NO_BETTER_THAN_SAMPLES in line
+    assert MEASURE in certified.out
+
+
+def test_an_order_that_no_layer_shows_is_not_known(dse: Dse, tmp_path: Path) -> None:
+    again = 10 * samples(GEMM, TRUE)[:1]
+    out = tmp_path / "mine"
+    said = fitted(dse, written(tmp_path / "again.jsonl", again), "--out", str(out))
+    assert said["rank"] == {"before": None, "after": None}
+    assert "rank = nan" in (out / "machine.toml").read_text()
+    assert load_accelerator(str(out / "machine.toml")).num_pes == EDGE.num_pes
+
+
+def test_samples_that_are_not_fitted_are_counted_with_their_reasons(dse: Dse, tmp_path: Path) -> None:
+    rows = samples(GEMM, TRUE)
+    broken = json.loads(json.dumps(rows[:3]))
+    for row in broken:
+        row["mapping"]["cluster_size"] = 10 * EDGE.num_pes
+    file = written(tmp_path / "some.jsonl", rows + broken)
+    found = dse("calibrate", file, "--accelerator", "edge", "--json")
+    why = "the cluster size is not between 1 and the PE count"
+    assert json.loads(found.out)["left_out"] == {why: 3}
+    assert f"3 of {len(rows) + 3} samples are left out: 3 because {why}" in found.err
+    few = dse("calibrate", written(tmp_path / "few.jsonl", rows[:5] + broken), "--accelerator", "edge")
+    assert (few.code, f"got 5 (3 not, {why})" in few.err) == (2, True)
+
+
+@pytest.mark.parametrize("times", [1.0, 150.0])
+def test_constants_lie_in_their_intervals_also_where_energies_are_of_another_size(
+    dse: Dse, tmp_path: Path, times: float
+) -> None:
+    rows = [row | {"energy_nj": row["energy_nj"] * times} for row in samples("resnet18:3", EDGE)]
+    file = written(tmp_path / "energies.jsonl", noisy(rows, "energy_nj", 0.05))
+    constants = fitted(dse, file)["energies"]["constants"]
+    for constant in constants.values():
+        assert constant["low"] <= constant["fitted"] <= constant["high"]
+    assert constants["dram_pj"]["fitted"] == pytest.approx(300 * times, rel=0.1)
+
+
+def test_energies_far_above_the_models_show_a_constant_that_is_most_of_them(dse: Dse, tmp_path: Path) -> None:
+    rows = samples("resnet18:3", EDGE, mac_pj=2000.0)
+    mac = fitted(dse, written(tmp_path / "macs.jsonl", rows))["energies"]["constants"]["mac_pj"]
+    assert mac["fitted"] == pytest.approx(2000, rel=0.05)
+    assert mac["remark"] == ""
 
 
 def test_a_fit_of_use_warns_of_nothing(dse: Dse, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -61,7 +62,8 @@ def command(
     off samples that it has not seen, and of each of the machine's own counters which of the model's terms
     it follows; those of time are fitted, too.
     """
-    from dse.core.calibration import USELESS
+    from dataclasses import replace
+
     from dse.core.domains import calibration_of, domain_of
     from dse.support.errors import InputError
     from dse.support.files import make_folder
@@ -78,9 +80,12 @@ def command(
     found: list[Any] = []
     machines = [] if accelerator is None else [domain_of(model).load_hardware(accelerator, model)]
     judges: dict[str, str] = {}
+    left_out: Counter[str] = Counter()
     for place in samples:
         if Path(place).is_dir():
-            measured, machine, judge = _of_folder(kind, Path(place), model)
+            measured, machine, judge, refused = _of_folder(kind, Path(place), model)
+            left_out += refused
+            _say_left_out(refused, len(measured.cycles) + sum(refused.values()), place)
             found.append(measured)
             judges.setdefault(judge, place)
             machines += [machine] if accelerator is None else []
@@ -96,15 +101,36 @@ def command(
     if out is not None:
         make_folder(out)
     fitted = kind.calibrate_machine(machines[0], found, model)
+    _say_left_out(fitted.left_out, sum(len(each.cycles) for each in found), f"cost model {model!r}")
+    fitted = replace(fitted, left_out=dict(left_out + Counter(fitted.left_out)))
     if out is not None:
         _write(fitted, out)
     for what, each in (("machine", fitted), ("energies", fitted.energies)):
-        if each is not None and not each.useful:
-            typer.echo(f"dse: warning: {what}: {USELESS}", err=True)
+        if each is not None:
+            _warn(what, each)
     if json:
         output.print_json(fitted.to_dict())
     else:
         _show(fitted, out)
+
+
+def _say_left_out(reasons: dict[str, int], count: int, place: str) -> None:
+    """How many samples a fit does not see, and why."""
+    if reasons:
+        why = "; ".join(f"{many} because {reason}" for reason, many in reasons.items())
+        total = sum(reasons.values())
+        typer.echo(f"dse: {place}: {total} of {count} samples are left out: {why}", err=True)
+
+
+def _warn(what: str, fitted: Any) -> None:
+    """Say that a fit is of no use, or orders mappings poorly."""
+    from dse.core.calibration import USELESS, order_in_words, rank_in_words
+
+    if not fitted.useful:
+        typer.echo(f"dse: warning: {what}: {fitted.reason}: {USELESS}", err=True)
+    elif poorly := order_in_words(fitted.rank_after):
+        rank = rank_in_words(fitted.rank_after)
+        typer.echo(f"dse: warning: {what}: {rank}: {poorly}", err=True)
 
 
 def _print_plan(kind: Any, count: int, layers: list[str], accelerator: str, model: str) -> None:
@@ -126,11 +152,12 @@ def _print_plan(kind: Any, count: int, layers: list[str], accelerator: str, mode
         writer.writerows([name, mapping.to_json(), ""] for mapping in mappings)
 
 
-def _of_folder(kind: Any, folder: Path, model: str) -> tuple[Any, Any, str]:
-    """The feasible samples of a search that was kept, the machine that they are for, and what judged them."""
+def _of_folder(kind: Any, folder: Path, model: str) -> tuple[Any, Any, str, Counter[str]]:
+    """The samples of a search that have cycles, their machine, what judged them, and why others have none."""
     import numpy as np
 
     from dse.core.domains import problem_from_identity
+    from dse.core.reasons import Reason
     from dse.search.counters import read_counters
     from dse.search.record import RECORD, read_parquet
     from dse.support.errors import InputError
@@ -141,7 +168,9 @@ def _of_folder(kind: Any, folder: Path, model: str) -> tuple[Any, Any, str]:
     asked = about["identity"]["problem"]["cost_model"]
     problem = problem_from_identity({**about["identity"]["problem"], "cost_model": model})
     evaluations = record.evaluations()
-    good = np.flatnonzero((evaluations.reason == 0) & (evaluations.cycles > 0))
+    usable = (evaluations.reason == 0) & (evaluations.cycles > 0)
+    good = np.flatnonzero(usable)
+    refused = Counter(Reason(int(code)).text for code in evaluations.reason[~usable])
     designs = problem.space.decode(record.genes()[good])
     counters = read_counters(folder, len(evaluations.cycles))
     measured = kind.Measured.of(
@@ -154,7 +183,7 @@ def _of_folder(kind: Any, folder: Path, model: str) -> tuple[Any, Any, str]:
     )
     versions = about["identity"]["versions"]
     judged = [name for name in versions if name.startswith("model ")]
-    return measured, problem.accelerator, " ".join([asked, *(versions[name] for name in judged)])
+    return measured, problem.accelerator, " ".join([asked, *(versions[name] for name in judged)]), refused
 
 
 def _of_file(kind: Any, path: str, accelerator: str, model: str) -> Iterator[Any]:
@@ -230,8 +259,11 @@ def _positive(row: dict[str, Any], name: str, where: str) -> float:
 
 
 def _error(found: Any) -> str:
+    from dse.core.calibration import rank_in_words
+
     before, after = f"{found.error_before:.1%}", f"{found.error_after:.1%}"
-    return f"error of samples that the fit has not seen {after} (as said, scaled: {before})"
+    ranks = f"{rank_in_words(found.rank_after)} (as said: {found.rank_before:.2f})"
+    return f"error of samples that the fit has not seen {after} (as said, scaled: {before}), {ranks}"
 
 
 def _remark(constant: Any) -> str:
@@ -240,7 +272,7 @@ def _remark(constant: Any) -> str:
 
 
 def _write(found: Any, folder: Path) -> None:
-    from dse.core.calibration import lines_of
+    from dse.core.calibration import FitNote
     from dse.report.plots import Drawing, write_drawing
     from dse.report.plots.calibration import calibration_figure
     from dse.support.files import write_json, write_whole
@@ -251,11 +283,20 @@ def _write(found: Any, folder: Path) -> None:
     for name, value in found.machine.to_dict().items():
         constant = found.constants.get(name)
         lines.append(f"{name} = {toml_value(value)}{_remark(constant) if constant else ''}")
-    lines += lines_of(found.samples, found.error_after, found.useful)
+    note = FitNote(found.samples, found.error_after, found.rank_after, found.best, found.useful, found.reason)
+    lines += note.lines
     write_whole(folder / "machine.toml", "\n".join(lines) + "\n")
     if (energies := found.energies) is not None:
         lines = [f"{name} = {each.fitted:.6g}{_remark(each)}" for name, each in energies.constants.items()]
-        lines += lines_of(energies.samples, energies.error_after, energies.useful)
+        if not found.useful:
+            lines.insert(0, "# Of these energies alone: the machine that was fitted with them is of no use.")
+        lines += FitNote(
+            energies.samples,
+            energies.error_after,
+            energies.rank_after,
+            useful=energies.useful,
+            reason=energies.reason,
+        ).lines
         write_whole(folder / "constants.toml", "\n".join(lines) + "\n")
     write_json(folder / f"{NAME}.json", found.to_dict())
     title = f"Predicted against measured, {found.samples} samples"
@@ -264,6 +305,8 @@ def _write(found: Any, folder: Path) -> None:
 
 
 def _show(found: Any, out: Path | None) -> None:
+    from dse.core.calibration import rank_in_words
+
     console = output.make_console()
     energies = found.energies
     figures = found.constants if energies is None else found.constants | energies.constants
@@ -274,11 +317,12 @@ def _show(found: Any, out: Path | None) -> None:
     layers = f"{found.distinct} layer" + "s" * (found.distinct != 1)
     title = f"{found.samples} samples of {layers}, cost model {found.cost_model}"
     output.print_table(console, title, ("figure", "said", "fitted", "95 % interval", "remark"), rows)
-    ranks = f"rank correlation {found.rank_after:.2f} (as said: {found.rank_before:.2f})"
-    console.print(f"{_error(found)}, {ranks}")
+    console.print(_error(found))
     if energies is not None:
         before, after = f"{energies.error_before:.1%}", f"{energies.error_after:.1%}"
-        console.print(f"energies: error of samples that the fit has not seen {after} (as said: {before})")
+        unseen = f"error of samples that the fit has not seen {after} (as said: {before})"
+        ranks = rank_in_words(energies.rank_after)
+        console.print(f"energies of {energies.samples} samples: {unseen}, {ranks}")
     if found.counters:
         lines = [
             (

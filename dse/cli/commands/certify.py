@@ -123,7 +123,7 @@ def command(
     for tiles of any size under some. The exit code is 1 if a layer has no feasible mapping, or if a proof
     does not pass --verify.
     """
-    from dse.core.calibration import errors_said
+    from dse.core.calibration import fits_said
     from dse.core.domains import domain_of
     from dse.core.listed import Wanted, read_share
     from dse.core.objective import names_several
@@ -181,7 +181,7 @@ def command(
         time_limit = SECONDS_ANY if any_size else domain_of(model).proof_seconds
     note_merged(network or layer or "")
     if not json:
-        for line in errors_said({"machine": accelerator, "constants": constants}):
+        for line in fits_said({"machine": accelerator, "constants": constants}):
             print(line)
     options: dict[str, Any] = {"time_limit": time_limit, "cache": kept, "check": verify}
     in_all = {"time_limit": None, "in_all": given} if given is not None else {}

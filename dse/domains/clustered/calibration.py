@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from dse.core.calibration import order_in_words, reason_of_no_use
 from dse.domains.clustered.accelerator import Accelerator
 from dse.domains.clustered.counted import Counted, fixed_terms, follow_counters
 from dse.domains.clustered.energies import (
@@ -31,7 +32,10 @@ from dse.domains.clustered.energies import (
     Energies,
     Measured,
     fit_energies,
-    is_useful,
+    is_less,
+    layer_numbers,
+    rank_in_layers,
+    rank_or_none,
 )
 from dse.domains.clustered.equations import Equations, Timed, timed_counters
 from dse.domains.clustered.machines_tried import (
@@ -52,7 +56,8 @@ class Calibration:
     `error_before` and `rank_before` are of the machine that was said, its cycles scaled; those after are of
     samples left out of the fit, a fifth at a time. Ranks are correlations (Spearman) within a layer, on
     average by samples. `predicted` (n,) are what such fits make of the samples, `measured` what they are.
-    `layers` name what samples came as; so many of them are `distinct`.
+    `layers` name what samples came as, `best` the least measured cycles of each; so many are `distinct`.
+    `left_out` counts samples that are not fitted, by the reason.
     """
 
     machine: Accelerator
@@ -68,13 +73,20 @@ class Calibration:
     predicted: FloatArray
     before: FloatArray
     measured: FloatArray
+    best: dict[str, float]
+    left_out: dict[str, int]
     energies: Energies | None = None
     counters: tuple[Counted, ...] = ()
 
     @property
+    def reason(self) -> str:
+        """Why the fit is of no use; nothing if it is."""
+        return reason_of_no_use(is_less(self.error_before, self.error_after), self.rank_after)
+
+    @property
     def useful(self) -> bool:
         """Whether the fit foretells samples that it has not seen better than what was said does."""
-        return is_useful(self.error_before, self.error_after) and not self.rank_after <= 0
+        return not self.reason
 
     def to_dict(self) -> dict[str, Any]:
         """All but the samples, as plain data."""
@@ -85,7 +97,10 @@ class Calibration:
             "layers": list(self.layers),
             "constants": {name: vars(constant) for name, constant in self.constants.items()},
             "error": {"before": self.error_before, "after": self.error_after},
-            "rank": {"before": self.rank_before, "after": self.rank_after},
+            "rank": {"before": rank_or_none(self.rank_before), "after": rank_or_none(self.rank_after)},
+            "orders_poorly": bool(order_in_words(self.rank_after)),
+            "best": self.best,
+            "left_out": self.left_out,
             "useful": self.useful,
             **({} if self.energies is None else {"energies": self.energies.to_dict()}),
             **({"counters": [each.to_dict() for each in self.counters]} if self.counters else {}),
@@ -96,9 +111,7 @@ def calibrate_machine(machine: Accelerator, samples: Sequence[Measured], model: 
     """The machine's figures that make a cost model say what was measured. InputError for too few samples."""
     tried = MachinesTried(machine, samples, model)
     logs, measured = tried.logs, tried.measured
-    numbers = {layer: number for number, layer in enumerate({each.layer: None for each in samples})}
-    counts = [len(each.cycles) for each in samples]
-    layers = np.repeat([numbers[each.layer] for each in samples], counts)[tried.usable]
+    layers = layer_numbers(samples)[tried.usable]
     errors = measured - logs
     every = Equations(errors, _timed(machine, tried, samples, model))
     ends = _intervals(tried, every)
@@ -115,17 +128,28 @@ def calibrate_machine(machine: Accelerator, samples: Sequence[Measured], model: 
         constants=_constants(machine, tried, factor, chosen, ends),
         samples=len(measured),
         layers=tuple(each.name for each in samples),
-        distinct=len(numbers),
+        distinct=len({each.layer for each in samples}),
         error_before=_error(before, measured),
         error_after=_error(predicted, measured),
-        rank_before=_rank(before, measured, layers),
-        rank_after=_rank(predicted, measured, layers),
+        rank_before=rank_in_layers(before, measured, layers),
+        rank_after=rank_in_layers(predicted, measured, layers),
         predicted=np.exp(predicted),
         before=np.exp(before),
         measured=np.exp(measured),
+        best=_best(samples),
+        left_out=tried.left_out,
         energies=fit_energies(machine, samples, model),
         counters=follow_counters(machine, samples, model, equations.counters, (place, float(np.exp(factor)))),
     )
+
+
+def _best(samples: Sequence[Measured]) -> dict[str, float]:
+    """The least cycles that were measured, by what the samples came as."""
+    best: dict[str, float] = {}
+    for each in samples:
+        if len(each.cycles):
+            best[each.name] = min(best.get(each.name, np.inf), float(each.cycles.min()))
+    return best
 
 
 def _timed(
@@ -224,16 +248,3 @@ def _remark(fitted: float, ends: tuple[float, float], axis: list[int], least: in
 
 def _error(predicted: FloatArray, measured: FloatArray) -> float:
     return float(np.expm1(np.median(np.abs(predicted - measured))))
-
-
-def _rank(predicted: FloatArray, measured: FloatArray, layers: IntArray) -> float:
-    """Spearman's correlation within each layer, averaged by its samples; NaN where nothing differs."""
-    from scipy.stats import spearmanr
-
-    found, weights = [], []
-    for layer in np.unique(layers):
-        here = layers == layer
-        if here.sum() > 2 and np.ptp(measured[here]) > 0 and np.ptp(predicted[here]) > 0:
-            found.append(float(spearmanr(predicted[here], measured[here]).statistic))
-            weights.append(int(here.sum()))
-    return float(np.average(found, weights=weights)) if found else float("nan")

@@ -13,13 +13,14 @@ from typing import Any
 
 import numpy as np
 
+from dse.core.calibration import reason_of_no_use
 from dse.core.cost_models import cost_model, model_with
 from dse.core.layer import Layer
 from dse.domains.clustered.accelerator import Accelerator
 from dse.domains.clustered.cost_model import CostModel
 from dse.domains.clustered.likelihood import most_possible
 from dse.domains.clustered.mapping import Mapping, MappingBatch
-from dse.support.arrays import BoolArray, FloatArray
+from dse.support.arrays import BoolArray, FloatArray, IntArray
 from dse.support.errors import InputError
 
 LEAST = 8
@@ -100,26 +101,62 @@ class Constant:
 
 @dataclass(frozen=True)
 class Energies:
-    """Constants by name; errors are relative ones, of the median sample: as said, and of samples left out."""
+    """Constants by name; errors are relative ones, of the median sample: as said, and of samples left out.
+
+    `rank_after` is the correlation (Spearman) of samples left out, within a layer; NaN where none differ.
+    """
 
     constants: dict[str, Constant]
     samples: int
     error_before: float
     error_after: float
+    rank_after: float
+
+    @property
+    def reason(self) -> str:
+        """Why the fit is of no use; nothing if it is."""
+        return reason_of_no_use(is_less(self.error_before, self.error_after), self.rank_after)
 
     @property
     def useful(self) -> bool:
         """Whether the fit foretells samples that it has not seen better than what was said does."""
-        return is_useful(self.error_before, self.error_after)
+        return not self.reason
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data."""
-        return asdict(self) | {"useful": self.useful}
+        return asdict(self) | {"rank_after": rank_or_none(self.rank_after), "useful": self.useful}
 
 
-def is_useful(before: float, after: float) -> bool:
+def rank_or_none(rank: float) -> float | None:
+    """A rank correlation as JSON has it: None where it is not known."""
+    return rank if np.isfinite(rank) else None
+
+
+def is_less(before: float, after: float) -> bool:
     """Whether an error after a fit is less than before, or so small that there is nothing to gain."""
     return after < before or after <= SMALL
+
+
+def rank_in_layers(predicted: FloatArray, measured: FloatArray, layers: IntArray) -> float:
+    """Spearman's correlation within each layer, averaged by its samples; NaN where nothing differs."""
+    from scipy.stats import spearmanr
+
+    found, weights = [], []
+    for layer in np.unique(layers):
+        here = layers == layer
+        if here.sum() > 2 and np.ptp(measured[here]) > 0 and np.ptp(predicted[here]) > 0:
+            found.append(float(spearmanr(predicted[here], measured[here]).statistic))
+            weights.append(int(here.sum()))
+    return float(np.average(found, weights=weights)) if found else float("nan")
+
+
+def layer_numbers(samples: Sequence[Measured]) -> IntArray:
+    """The number of the layer of each sample: (n,), equal for equal layers."""
+    numbers = {layer: number for number, layer in enumerate({each.layer: None for each in samples})}
+    found: IntArray = np.repeat(
+        [numbers[each.layer] for each in samples], [len(each.cycles) for each in samples]
+    )
+    return found
 
 
 def fit_energies(machine: Accelerator, samples: Sequence[Measured], name: str) -> Energies | None:
@@ -128,8 +165,10 @@ def fit_energies(machine: Accelerator, samples: Sequence[Measured], name: str) -
     known, said = energies > 0, _constants(name)
     if not (known.any() and said):
         return None
-    parts = _parts(machine, samples, name, said)[known] / energies[known, np.newaxis]
-    parts = parts[np.isfinite(parts).all(axis=1)]
+    parts = _parts(machine, samples, name, said)
+    known &= np.isfinite(parts).all(axis=1)
+    energies, layers = energies[known], layer_numbers(samples)[known]
+    parts = parts[known] / energies[:, np.newaxis]
     count = len(parts)
     if count < LEAST:
         raise InputError(f"to calibrate energies takes {LEAST} samples that {name!r} prices, got {count}")
@@ -143,11 +182,14 @@ def fit_energies(machine: Accelerator, samples: Sequence[Measured], name: str) -
     low, high = np.quantile(drawn, (0.025, 0.975), axis=0)
     constants = {}
     for place, (key, value) in enumerate(said.items()):
-        ends = _profile(parts, place)
-        least, most = min(ends[0], float(low[place])), max(ends[1], float(high[place]))
-        remark = NOT_SHOWN if held[place] else _remark(float(factors[place]), least)
-        constants[key] = Constant(value, value * float(factors[place]), value * least, value * most, remark)
-    return Energies(constants, count, _error(parts.sum(axis=1)), _error(left_out))
+        ends, factor = _profile(parts, place), float(factors[place])
+        # What was held, and what was fitted beside it, may lie outside of where all fitted freely would be.
+        least = min(ends[0], float(low[place]), factor)
+        most = max(ends[1], float(high[place]), factor)
+        remark = NOT_SHOWN if held[place] else _remark(factor, least)
+        constants[key] = Constant(value, value * factor, value * least, value * most, remark)
+    rank = rank_in_layers(left_out * energies, energies, layers)
+    return Energies(constants, count, _error(parts.sum(axis=1)), _error(left_out), rank)
 
 
 def _remark(factor: float, low: float) -> str:
@@ -163,7 +205,7 @@ def _as_said(parts: FloatArray) -> BoolArray:
     Also such as a fit would make nothing of, where as they were said is as possible.
     """
     count, width = parts.shape
-    factors, held = _fit(parts), np.square(parts).sum(axis=0) <= PULL * count
+    factors, held = _fit(parts), np.square(parts * _usual(parts)).sum(axis=0) <= PULL * count
     most = most_possible(_left(parts, factors), count)
     for place in np.flatnonzero(~held & (factors <= TINY)):
         also = held | (np.arange(width) == place)
@@ -241,8 +283,9 @@ def _fit(parts: FloatArray, held: BoolArray | None = None) -> FloatArray:
 
     count, width = parts.shape
     free = np.ones(width, np.bool_) if held is None else ~held
-    pull = np.sqrt(PULL * count)
-    usual = 1 / np.median(parts.sum(axis=1))
+    # Relative to what the model makes of samples: they may be a hundred times that.
+    usual = _usual(parts)
+    pull = np.sqrt(PULL * count) / usual
     rows = np.concatenate([parts[:, free], pull * np.eye(int(free.sum()))])
     rest = 1 - parts[:, ~free].sum(axis=1)
     factors = np.ones(width)
@@ -250,6 +293,11 @@ def _fit(parts: FloatArray, held: BoolArray | None = None) -> FloatArray:
         found, _ = nnls(rows, np.concatenate([rest, np.full(int(free.sum()), pull * usual)]))
         factors[free] = np.maximum(found, TINY)
     return factors
+
+
+def _usual(parts: FloatArray) -> float:
+    """How many times the sum of parts (n, t) what was measured is."""
+    return float(1 / np.median(parts.sum(axis=1)))
 
 
 def _error(ratios: FloatArray) -> float:

@@ -7,6 +7,7 @@ figure is followed to its ends: at each value all other figures are fitted anew 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import product
@@ -15,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from dse.core.cost_models import cost_model
+from dse.core.reasons import Reason
 from dse.domains.clustered.accelerator import Accelerator
 from dse.domains.clustered.cost_model import CostModel
 from dse.domains.clustered.energies import FOLDS, LEAST, SEED, Measured
@@ -34,6 +36,7 @@ STARTS, FOLD_STARTS, MOVES = 8, 2, 30
 """Machines of the grid from which steps go on, by all samples and without a fold; the most steps."""
 STEPS = 8
 """Beside steps of one, the part of a figure that is one step."""
+NOT_ON_ALL = "not priced on each machine that is tried"
 PRICED = 200_000
 """Mappings that are priced at once."""
 
@@ -70,9 +73,12 @@ class MachinesTried:
         grid = list(product(*self.axes))
         priced = self._priced(grid)
         self.usable: BoolArray = np.asarray(np.isfinite(priced).all(axis=0))
+        self.left_out = self._why_left_out()
         if (count := int(self.usable.sum())) < LEAST:
+            why = "; ".join(f"{many} not, {reason}" for reason, many in self.left_out.items())
             raise InputError(
                 f"to calibrate takes {LEAST} samples that cost model {name!r} prices, got {count}"
+                + (f" ({why})" if why else "")
             )
         cycles = np.concatenate([each.cycles for each in samples])
         self.measured: FloatArray = np.log(cycles[self.usable])
@@ -86,6 +92,16 @@ class MachinesTried:
         order = np.argsort(apart, kind="stable")
         self.figures: IntArray = tried[order]
         self.logs: FloatArray = np.stack(list(priced_all.values()))[order]
+
+    def _why_left_out(self) -> dict[str, int]:
+        """How many samples are not usable, by the reason that the model has on the machine as it was said."""
+        if self.usable.all():
+            return {}
+        reasons = [
+            price(each.mappings.rows).reason for each, price in zip(self._samples, self._prices, strict=True)
+        ]
+        found = Counter(int(code) for code in np.concatenate(reasons)[~self.usable])
+        return {Reason(code).text if code else NOT_ON_ALL: count for code, count in sorted(found.items())}
 
     def _search(self, grid: list[Machine]) -> None:
         """Step from the grid's best machines: by all samples, and by those that each fold leaves."""
