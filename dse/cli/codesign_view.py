@@ -49,8 +49,10 @@ def show_codesign(found: Codesign, entry: dict[str, Any], out: Path | None, *, k
         bound = quantity_in_words(found.lower_bound, unit, DIGITS)
         console.print(f"no machine and mappings are below {bound}{more}")
     earlier = f" ({found.proofs_kept:,} of earlier runs)" if found.proofs_kept else ""
+    boxes = "box" if found.boxes == 1 else "boxes"
     console.print(
-        f"proof: {found.boxes:,} boxes of machines, {found.machines_excluded:,} machines beyond a limit, "
+        f"proof: {found.boxes:,} {boxes} of machines bounded, "
+        f"{found.machines_excluded:,} machines beyond a limit, "
         f"{found.proofs:,} proofs of layers{earlier}, {output.short_number(found.cpu_seconds)} CPU s, "
         f"{output.short_number(found.seconds)} s"
     )

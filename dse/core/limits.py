@@ -76,7 +76,7 @@ def _read(text: object, figures: Mapping[str, str]) -> Limit:
         raise InputError(f"a limit {READS}, got {shorten(text)}")
     figure, sign, share = parts.groups()
     if figure not in figures:
-        raise unknown_name("figure", figure, figures, "limit")
+        raise unknown_name("figure", figure, figures, "limit", USE)
     if sign != figures[figure]:
         what = "may be used at most" if figures[figure] == AT_MOST else "has to be used at least"
         raise InputError(f"limit {text}: {figure} takes {figures[figure]!r}, as a share that {what}")

@@ -87,7 +87,10 @@ class Listed:
 
 
 def read_share(text: str, where: str) -> float:
-    """The share that a text such as '5%' or '0.05' means; InputError, with `where`, for another text."""
+    """The share that a text such as '5%' or '0.05' means; InputError, with `where`, for another text.
+
+    A number of 1 or more needs its %: by '1' few mean 100 %.
+    """
     number, percent, after = text.strip().partition("%")
     try:
         share = float(number) / (100 if percent else 1)
@@ -95,4 +98,7 @@ def read_share(text: str, where: str) -> float:
         share = math.nan
     if after or not 0 <= share < math.inf:
         raise InputError(f"{where} must be a share of at least 0, as 5% or 0.05, got {shorten(text)}")
+    if not percent and share >= 1:
+        number = number.strip()
+        raise InputError(f"{where} {number} would be {100 * share:g}%: did you mean {number}%?")
     return share

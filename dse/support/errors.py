@@ -36,14 +36,20 @@ class StorageError(InputError):
     """A file or folder cannot be read or written. What it held before is kept."""
 
 
-def unknown_name(kind: str, name: object, known: Iterable[str], where: str = "") -> InputError:
-    """An error for a name that is not among `known`, with the nearest one suggested."""
+def unknown_name(
+    kind: str, name: object, known: Iterable[str], where: str = "", ending: str = ""
+) -> InputError:
+    """An error for a name that is not among `known`, with the nearest one suggested.
+
+    An `ending` that all names have makes none nearer.
+    """
     names = list(known)
-    text = name if isinstance(name, str) else shorten(name)
+    text = (name if isinstance(name, str) else shorten(name)).removesuffix(ending)
     # A text three times as long as every name is near none, and difflib takes seconds over a long one.
     comparable = len(text) <= 3 * max(map(len, names), default=0)
-    near = difflib.get_close_matches(text, names, n=1, cutoff=NEAR) if comparable else []
-    hint = f"did you mean {near[0]!r}?" if near else f"expected one of {', '.join(names)}"
+    heads = [known_name.removesuffix(ending) for known_name in names]
+    near = difflib.get_close_matches(text, heads, n=1, cutoff=NEAR) if comparable else []
+    hint = f"did you mean {names[heads.index(near[0])]!r}?" if near else f"expected one of {', '.join(names)}"
     place = f" in {where}" if where else ""
     return InputError(f"unknown {kind} {shorten(name)}{place}; {hint}")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -57,8 +58,16 @@ def test_it_shows_the_machine_and_its_proof(dse: Dse, given: tuple[str, ...], tm
     assert "optimal latency" in found.out
     assert found.out.count("verified:") == 7
     entry = json.loads((tmp_path / "out" / "codesign.json").read_text())
+    bounded = re.search(r"proof: (\d+) box(?:es)? of machines bounded, ", found.out)
+    kept = re.search(
+        r"(\d+) box(?:es)?, none divided and those beyond a limit too, of 8 machines, 8 in the space",
+        found.out,
+    )
+    certificate = json.loads((tmp_path / "out" / "certificate.json").read_text())
+    assert bounded
+    assert kept
+    assert (int(bounded[1]), int(kept[1])) == (entry["boxes"], len(certificate["boxes"]))
     assert entry["best"]["area_mm2"] <= 0.05
-    assert (tmp_path / "out" / "certificate.json").exists()
     mapping = tmp_path / "out" / "mappings" / "00-fc.json"
     assert json.loads(mapping.read_text()) == entry["best"]["layers"][0]["mapping"]
 

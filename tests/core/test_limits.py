@@ -46,7 +46,7 @@ def test_a_loosened_limit_is_kept_by_the_use_that_it_is_for() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ("l3_use <= 0.5", "unknown figure 'l3_use' in limit; did you mean 'l2_use'"),
+        ("l3_use <= 0.5", "unknown figure 'l3_use' in limit; expected one of l1_use, l2_use, pe_use"),
         ("l2_use >= 0.5", "l2_use takes '<=', as a share that may be used at most"),
         ("pe_use <= 0.5", "pe_use takes '>=', as a share that has to be used at least"),
         ("l2_use < 0.5", "l2_use takes '<='"),

@@ -214,6 +214,15 @@ def test_a_share_is_read_as_people_write_it(text: str, share: float) -> None:
     assert read_share(text, "--within") == pytest.approx(share)
 
 
+@pytest.mark.parametrize("text", ["1", "5", " 100 "])
+def test_a_share_of_the_whole_or_more_needs_its_percent_sign(text: str) -> None:
+    with pytest.raises(
+        InputError, match=rf"--within {text.strip()} would be .*00%: did you mean {text.strip()}%\?"
+    ):
+        read_share(text, "--within")
+    assert read_share(f"{text}%", "--within") == float(text) / 100
+
+
 @pytest.mark.parametrize("text", ["five", "5%%", "-1%", "nan", "inf", ""])
 def test_another_share_is_refused(text: str) -> None:
     with pytest.raises(InputError, match=r"--within must be a share of at least 0, as 5% or 0\.05, got"):

@@ -15,12 +15,12 @@ from dse.cli.options import (
     CostModelName,
     Fresh,
     Json,
-    NetworkName,
     Objective,
     Seed,
     Settings,
     Verify,
     chosen_model,
+    complete_network,
     kept_proofs,
     searcher_option,
 )
@@ -34,9 +34,17 @@ RESULT, CERTIFICATE, MAPPINGS, FRONT = "codesign.json", "certificate.json", "map
 
 
 def command(
-    network: NetworkName = None,
+    network: Annotated[
+        str | None,
+        typer.Option(
+            help="Required: mobilenet_v2, FILE.toml or FILE.onnx, or one layer of it.",
+            metavar="NETWORK",
+            autocompletion=complete_network,
+        ),
+    ] = None,
     hardware: Annotated[
-        str | None, typer.Option(help="The space of hardware, see docs/codesign.md.", metavar="SPACE.toml")
+        str | None,
+        typer.Option(help="Required: the space of hardware, see docs/codesign.md.", metavar="SPACE.toml"),
     ] = None,
     also: Annotated[
         list[str] | None,

@@ -71,6 +71,10 @@ def test_a_machine_says_which_figures_it_has() -> None:
     known = "unknown figure 'L2' in limit; expected one of Global Buffer_use, Regs_use, pe_use"
     with pytest.raises(InputError, match=known):
         problem("L2 <= 0.5")
+    with pytest.raises(InputError, match=known.replace("L2", "l2_use")):
+        problem("l2_use <= 0.5")
+    with pytest.raises(InputError, match="did you mean 'Global Buffer_use'"):
+        problem("GlobalBuffer_use <= 0.5")
     with pytest.raises(InputError, match="Regs_use takes '<='"):
         problem("Regs_use >= 0.5")
     assert problem("Global Buffer_use<=50%").identity["limits"] == ["Global Buffer_use <= 0.5"]
