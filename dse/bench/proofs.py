@@ -196,11 +196,12 @@ def words_of(data: Row, found: Row, said: str) -> Iterator[str]:
 def write(rows: Sequence[Row], limit: float, path: Path) -> None:
     """Write the rows as a Markdown table, with their commands."""
     note = (
-        "Each is a command in a process of its own. Nothing was kept, but of cases that are said to be kept; "
-        f"no proof may take longer than {limit:g} s. CPU s are of the whole process, all threads together, "
-        "with those that the command takes to start, with no time to prove anything. "
-        "Kernels are compiled before, but for those whose status says that they are in the figures. "
-        "What was measured before is as the file of cases says."
+        "Each proof is a command in a process of its own, and may take at most "
+        f"{limit:g} s. It begins without earlier results, unless its case says that they are kept. "
+        "CPU s counts all threads of the process. That includes the column `to start`: the CPU time that "
+        "the command takes if no time is left to prove anything. Kernels are compiled before the "
+        "measurement, unless the status says that kernels were compiled. The column `before` comes "
+        "from the file of cases."
     )
     heads = [*HEADS.values(), "command"]
     shown = [[*map(cell, (row[key] for key in HEADS)), row["command"]] for row in rows]

@@ -50,7 +50,7 @@ def list_in_words(listed: Listed, unit: str, among: str) -> str:
     if listed.wanted.most == count and share is not None:
         kind = f"best {kind}"
     if listed.complete:
-        return f"{count:,} {kind}, each nest of loops once{among}: that there are no others is proven"
+        return f"{count:,} {kind}: it is proven that there are no others (each nest of loops once{among})"
     if count >= MOST:
         return f"more than {MOST:,} {kind}: ask for a smaller share, or for --best N"
     left = f"others may be missing, none of them below {quantity_in_words(listed.bound, unit, DIGITS)}"

@@ -57,10 +57,10 @@ def command(
 ) -> None:
     """Fit a machine's file to measured cycles.
 
-    Bandwidths, latency and clock, of several layers together. Where energies are measured, the cost
-    model's are fitted too, for `--constants`. Says of each figure the interval, of the fit how far it is
-    off samples that it has not seen, and of each of the machine's own counters which of the model's terms
-    it follows; those of time are fitted, too.
+    The fit has bandwidths, latency and clock, for several layers together. Where energies are measured, the
+    cost model's are fitted too, for `--constants`. Each figure gets an interval. The fit's error is shown on
+    samples that it has not seen. Each of the machine's own counters is matched with the term of the model
+    that it follows. Counters of time are fitted too.
     """
     from dataclasses import replace
 

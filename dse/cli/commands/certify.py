@@ -119,9 +119,9 @@ def command(
 ) -> None:
     """Prove the best mapping of a layer or a network.
 
-    Of two objectives, 'latency,energy', the exact front. Cost models that bring proofs can be certified,
-    for tiles of any size under some. The exit code is 1 if a layer has no feasible mapping, or if a proof
-    does not pass --verify.
+    Two objectives, 'latency,energy', give the exact front. The cost model must bring proofs; some models
+    bring them for tiles of any size too. The exit code is 1 if a layer has no feasible mapping, or if a
+    proof does not pass --verify.
     """
     from dse.core.calibration import fits_said
     from dse.core.domains import domain_of

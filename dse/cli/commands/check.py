@@ -41,8 +41,8 @@ def command(
 ) -> None:
     """Check that a searcher keeps the rules.
 
-    It says what the searcher declares, and which rule it breaks where. A slow one has to begin to learn
-    within --samples. The exit code is 1 if it breaks a rule.
+    It says what the searcher declares, and which rule it breaks where. Choose --samples so
+    that even a slow searcher begins to learn within them. The exit code is 1 if it breaks a rule.
     """
     from dse.search.abilities import abilities_of
     from dse.search.searcher import make_searcher, parse_settings

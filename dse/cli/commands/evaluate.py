@@ -55,7 +55,7 @@ def command(
     objective: Annotated[
         str | None,
         typer.Option(
-            help="Name the loss under this objective first.",
+            help="Print first the loss under this objective.",
             metavar="OBJECTIVE",
             autocompletion=complete_objective,
         ),

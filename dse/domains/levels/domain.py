@@ -151,8 +151,8 @@ def _over_uneven(problem: MachineProblem) -> MachineProblem:
 
 AMONG = {
     ALL: "",
-    UNDOMINATED: ", in orders that no other is better than",
-    INNERMOST: ", in one order for each innermost loop",
+    UNDOMINATED: ", without orders that are never better than another",
+    INNERMOST: ", one order for each innermost loop",
 }
 """Which orders of loops lists are over."""
 
@@ -192,7 +192,7 @@ class MachineProver:
     def among(self) -> str:
         """See Lister."""
         nests = self._problem.accelerator.nests
-        return f", of {nests} nests{AMONG[self._problem.space.constraints.orders]}"
+        return f"; {nests} nests{AMONG[self._problem.space.constraints.orders]}"
 
     @property
     def left_out(self) -> str:
