@@ -154,19 +154,19 @@ def test_what_is_said_of_the_arms_follows_from_the_tables() -> None:
     lost = said("sparse/mast_spread.md", "Given up beside dense, recurrent: ")
     assert "mast, recurrent 1.1 [-8.1, 10.4] %; rigl, recurrent -2.4 [-7.4, 2.7] %" in lost
     assert "`mast` loses 1.1 [-8.1, 10.4] %, `rigl` -2.4 [-7.4, 2.7] %" in PAGE
-    assert "where dense has 73 % of that gain" in PAGE
+    assert "dense has 73 % of that gain" in PAGE
     gained = mast_figures.Found("spread").gained("dense, recurrent", 1.0).mean()
     assert f"{gained:.0%}" == "73%"
-    assert "18 sparse arms with dense's settings give up significantly more than 3 %" in PAGE
+    assert "18 sparse arms with dense's settings lose significantly more than 3 %" in PAGE
     assert len(re.findall(r"(?<!tuned)(?<!recurrent) at 0", not_borne_out)) == 18
-    assert "With QMIX it is inconclusive" in PAGE
+    assert "With QMIX the claim is inconclusive" in PAGE
     uncertain = (
         "mast, qmix at 0.1, mast, recurrent at 0.1, mast, tuned at 0.1, rigl, tuned at 0.1, rigl, wide at 0.1"
     )
     assert inconclusive == uncertain
-    assert "so it is on mappings but for one arm" in PAGE
+    assert "It is inconclusive on mappings too, but for one arm" in PAGE
     assert arms_of("refine")[:2] == ["mast, one step at 0.1", "none"]
-    assert "So tuned, `small` and `static` bear it out on" in PAGE
+    assert "So tuned, `small` and `static` bear the claim out on" in PAGE
     assert arms_of("listener")[:2] == ["small, tuned at 0.1, static, tuned at 0.1", "none"]
     assert "and `rigl` on" in PAGE
     assert arms_of("tag")[:2] == ["rigl, tuned at 0.1", "none"]
