@@ -108,7 +108,7 @@ class PricedProblem(SharedMembers):
 
     def refusals(self, genes: IntArray) -> list[str]:
         """Why the cost model has refused points (n, genes), in words of its own; see `counters`."""
-        if self.parts.hardware:
+        if self.parts.hardware or not self.model.outside:
             return [""] * len(genes)
         return self.model.refusals(self.priced_layer, self.accelerator, self.space.decode(genes))
 
