@@ -16,23 +16,18 @@ from dse.domains.clustered.space.mapping_space import MappingSpace
 from dse.domains.clustered.space.parts import read_parts
 from dse.models.maestro import (
     Maestro,
-    grouped,
     hardware_row,
     kernel,
     layer_row,
     price_cases,
-    walk,
 )
-from dse.models.maestro.grouped import MAX_GROUPS, WORK_ROWS
-from dse.models.maestro.kernel import LEFT, price_left
-from dse.models.maestro.levels import TABLE_ROWS
+from dse.models.maestro.kernel import LEFT, price_left, price_rows
 from dse.models.maestro.reference import price_by_walk
 from dse.support.errors import InputError
 from tests.as_kernels import AsKernels
 from tests.models.mapping_cases import KINDS, draw_cases
 
 is_regular = AsKernels(kernel).is_regular
-price_any, price_regular = AsKernels(walk).price_any, AsKernels(grouped).price_regular
 
 EXACT = ("cycles", "macs", "l1_size", "l2_size")
 CLOSE = ("energy_nj", "power", "area")
@@ -79,21 +74,17 @@ def test_cases_of_every_end_are_among_the_fresh_ones() -> None:
 
 @pytest.mark.parametrize("kind", ["factors", "std"])
 def test_the_grouped_walk_equals_the_complete_one_on_regular_mappings(kind: str) -> None:
-    layers, hardware, rows = draw_cases(kind, 3000, np.random.default_rng(11))
-    tables = np.empty((2, TABLE_ROWS, 6), dtype=np.int64)
-    params, orders = np.empty((2, 6), dtype=np.int64), np.empty((2, 6), dtype=np.int64)
-    runs = np.empty((64, 3), dtype=np.int64)
-    work, compared = np.empty((WORK_ROWS, MAX_GROUPS), dtype=np.int64), 0
-    for layer, machine, row in zip(layers, hardware, rows, strict=True):
-        if not is_regular(layer, machine[0], row):
-            continue
-        grouped, complete = np.zeros(10, dtype=np.int64), np.zeros(10, dtype=np.int64)
-        machine = tuple(int(figure) for figure in machine)
-        if price_regular(layer, machine, row, work, grouped):
-            assert price_any(layer, machine, row, tables, params, orders, runs, complete) == 0
-            assert list(grouped[:7]) == list(complete[:7])
-            compared += 1
-    assert compared > 1000
+    cases = draw_cases(kind, 3000, np.random.default_rng(11))
+    grouped = cost_columns(3000)
+    price_rows(*cases, False, (0, 3000), grouped)
+    cases = tuple(each[grouped.valid] for each in cases)
+    count = len(cases[0])
+    assert count > 1000
+    complete = cost_columns(count)
+    complete.reason[:] = LEFT
+    price_left(*cases, False, (0, count), complete)
+    for name in (*EXACT, *CLOSE):
+        assert np.array_equal(getattr(grouped, name)[grouped.valid], getattr(complete, name))
 
 
 def test_figures_do_not_depend_on_the_threads_or_the_batch() -> None:

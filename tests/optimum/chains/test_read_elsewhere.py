@@ -6,6 +6,7 @@ Every DRAM word costs 1 nJ and nothing else costs anything, so that energies are
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import pytest
@@ -91,27 +92,38 @@ def test_no_tile_of_a_tensor_stays_that_is_read_elsewhere_too() -> None:
     assert words(both) == words(proven(layers, [], room=4_400))
 
 
+PAIRS = {
+    "lines": (DENSE[:2], 450),
+    "tiles": ((Layer.gemm(128, 128, 32, name="a"), Layer.gemm(128, 32, 128, name="b")), 9_500),
+}
+"""Two layers and a room in which lines of what is between them are kept, or tiles."""
+
+
+@cache
+def pair_proven(kind: str, whole: str | None) -> ChainProof:
+    """A pair with an operator between the layers that needs so much of the tensor; None: not connected."""
+    layers, room = PAIRS[kind]
+    edges = [] if whole is None else [Edge("a", "b", INPUT, whole)]
+    return proven(layers, edges, room=room, lines=kind == "lines")
+
+
 @pytest.mark.parametrize("whole", ["Y", "B", EVERYTHING, "KY"])
 def test_no_line_buffer_goes_through_an_operator_that_needs_other_rows(whole: str) -> None:
-    layers = DENSE[:2]
-    kept = proven(layers, [Edge("a", "b", INPUT, ROWS)], room=450, lines=True)
-    off = proven(layers, [Edge("a", "b", INPUT, whole)], room=450, lines=True)
+    kept, off = pair_proven("lines", ROWS), pair_proven("lines", whole)
     assert kept.best is not None
     assert kept.best.shared
     assert off.best is not None
     assert not off.best.shared
     assert not off.best.staying
-    assert words(kept) < words(off) == words(proven(layers, [], room=450))
+    assert words(kept) < words(off) == words(pair_proven("lines", None))
 
 
 @pytest.mark.parametrize("whole", ["Y", "X", EVERYTHING])
 def test_no_tiles_are_shared_through_an_operator_that_needs_other_rows(whole: str) -> None:
-    layers = [Layer.gemm(128, 128, 32, name="a"), Layer.gemm(128, 32, 128, name="b")]
-    kept = proven(layers, [Edge("a", "b", INPUT, ROWS)], room=9_500)
-    off = proven(layers, [Edge("a", "b", INPUT, whole)], room=9_500)
+    kept, off = pair_proven("tiles", ROWS), pair_proven("tiles", whole)
     assert kept.best is not None
     assert kept.best.shared
-    assert words(kept) < words(off) == words(proven(layers, [], room=9_500))
+    assert words(kept) < words(off) == words(pair_proven("tiles", None))
 
 
 def test_a_tensor_that_stays_whole_may_be_read_through_any_operator() -> None:

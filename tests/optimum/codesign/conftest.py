@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from dse.optimum.codesign import branch, machine
 from dse.optimum.verification import codesign as verification
 from tests.cli.test_codesign_cli import NETWORK, SPACE
 from tests.optimum.small_proofs import begin_with_few_points
@@ -13,7 +14,10 @@ from tests.optimum.small_proofs import begin_with_few_points
 
 @pytest.fixture(autouse=True)
 def few_points(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Proofs begin with few random mappings of few machines, which hide less of a bound that is too high."""
     begin_with_few_points(monkeypatch)
+    monkeypatch.setattr(branch, "TRIED_MACHINES", 2)
+    monkeypatch.setattr(machine, "RANDOM_MAPPINGS", 200)
 
 
 @pytest.fixture(scope="session")

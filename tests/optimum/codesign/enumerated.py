@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from itertools import product
 
 import numpy as np
@@ -27,13 +28,14 @@ def every_point(space: HardwareSpace) -> Iterator[Point]:
     yield from product(*(range(len(values)) for values in space.parameters.values()))
 
 
-def every_cost(layer: Layer, priced: Priced) -> set[tuple[float, int]]:
+@cache
+def every_cost(layer: Layer, priced: Priced) -> frozenset[tuple[float, int]]:
     """The energies in nJ and the cycles of every mapping that fits."""
     problem = make_problem(layer, priced.hardware, "edp", priced.model)
     sizes = problem.space.sizes
     found = problem.price(np.indices(sizes).reshape(len(sizes), -1).T)
     fits = found.reason == 0
-    return set(zip(found.energy_nj[fits].tolist(), found.cycles[fits].tolist(), strict=True))
+    return frozenset(zip(found.energy_nj[fits].tolist(), found.cycles[fits].tolist(), strict=True))
 
 
 def least_of_network(sums: Iterable[tuple[float, float]], cycle_seconds: float, objective: str) -> float:

@@ -163,7 +163,7 @@ def _orders(
     plain = orders = every_order(workload, looped) if every else innermost_orders(workload, looped)
     if constraints.orders == UNDOMINATED:
         places = range(place + 1, len(machine.levels))
-        inside = [dim for inner in places for dim in _looped(machine, chains, inner)]
+        inside = tuple(dim for inner in places for dim in _looped(machine, chains, inner))
         orders = with_others(workload, plain, looped, inside)
     tensor = constraints.stationary.get(place)
     if tensor is None:
@@ -178,7 +178,7 @@ def _orders(
     )
 
 
-def _looped(machine: Machine, chains: Sequence[FactorChain], place: int) -> list[str]:
+def _looped(machine: Machine, chains: Sequence[FactorChain], place: int) -> tuple[str, ...]:
     """The dims that a level loops over; none where nothing inside is kept, as whatever is asked for is asked
     for at every step then.
     """
@@ -186,7 +186,7 @@ def _looped(machine: Machine, chains: Sequence[FactorChain], place: int) -> list
         inner.keeps or inner.may_keep is None or inner.may_keep or inner.holds
         for inner in machine.levels[place + 1 :]
     )
-    return [chain.dim for chain in chains if _loops(chain, place)] if below else []
+    return tuple(chain.dim for chain in chains if _loops(chain, place)) if below else ()
 
 
 def _loops(chain: FactorChain, place: int) -> bool:

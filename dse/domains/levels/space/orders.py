@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import permutations
 from typing import NamedTuple
 
@@ -31,7 +32,8 @@ def every_order(workload: Workload, looped: Sequence[str]) -> tuple[Order, ...]:
     return tuple((*idle, *order) for order in permutations(looped))
 
 
-def innermost_orders(workload: Workload, looped: Sequence[str]) -> tuple[Order, ...]:
+@lru_cache(maxsize=1024)
+def innermost_orders(workload: Workload, looped: tuple[str, ...]) -> tuple[Order, ...]:
     """An order for each innermost loop: next to it those that leave the same tensors in place, and then the
     others as they come.
     """
@@ -111,15 +113,17 @@ class _Moves:
         return window if window.issuperset(moving) else frozenset()
 
 
+@lru_cache(maxsize=1024)
 def with_others(
-    workload: Workload, orders: Sequence[Order], looped: Sequence[str], inside: Sequence[str]
+    workload: Workload, orders: tuple[Order, ...], looped: tuple[str, ...], inside: tuple[str, ...]
 ) -> tuple[Order, ...]:
     """The orders, and behind them others that cost less for some factors, so that none is missing.
 
-    A level loops over `looped`, levels inside of it over `inside`.
+    A level loops over `looped`, levels inside of it over `inside`. Kept, as proofs over machines and chains
+    make hundreds of spaces of the same loops.
     """
     tensors = [_moves(workload, tensor, looped, inside) for tensor in workload.tensors]
-    others = sorted({*_sequences(tensors, tuple(looped), ())}, key=lambda one: [looped.index(d) for d in one])
+    others = sorted({*_sequences(tensors, looped, ())}, key=lambda one: [looped.index(d) for d in one])
     idle = [dim for dim in workload.names if dim not in looped]
     kept = [(order, _seen(tensors, [dim for dim in reversed(order) if dim in looped])) for order in orders]
     count = len(kept)

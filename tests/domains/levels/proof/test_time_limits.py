@@ -96,7 +96,7 @@ def test_a_proof_that_stops_again_and_again_ends_with_what_one_without_a_limit_p
     monkeypatch.setattr(nodes, "MOST_KEPT", 20)
     monkeypatch.setattr("dse.models.timeloop.proof.boxes.MOST_KEPT", 20)
     rng, stops = np.random.default_rng(3), []
-    for number in range(6):
+    for number in range(4):
         machine = open_levels(rng) if number % 2 else random_machine(rng)
         layer, objective = LAYERS[number % len(LAYERS)], OBJECTIVES[number % 3]
         problem = MachineProblem(layer, with_nests(machine, "uneven"), objective, "timeloop")
