@@ -28,14 +28,22 @@ DIGITS = 6
 
 
 def show_best(
-    console: Console, problem: AnyProblem, claim: str, best: Best | Incumbent, *, detail: bool
+    console: Console,
+    problem: AnyProblem,
+    claim: str,
+    best: Best | Incumbent,
+    *,
+    detail: bool,
+    reach: str = "",
 ) -> None:
-    """Print what is claimed of the best mapping, its figures, and the mapping as a nest of loops.
+    """Print what is claimed of the best mapping, over what (`reach`), its figures, and its nest of loops.
 
     Where its cycles, energy and words go comes with it on machines of levels, on others with `detail`.
     """
     spent = energy_of_mapping(best.energy_nj, DIGITS)
     console.print(f"{claim}: {best.cycles:,} cycles, {spent}, {problem.needs(best.mapping)}", style="green")
+    if reach:
+        console.print(reach)
     if used := used_of_limits(problem, best.mapping):
         console.print(used)
     show_all_runs(console, problem.layer, best.cycles, best.energy_nj)

@@ -73,18 +73,20 @@ def show_layer(
     title = f"{entry['layer']} ({problem.layer}), {machine}, cost model {problem.model_spec}"
     title += ANY_SIZE * (entry["tiles"] == "any")
     output.print_heading(console, title + within_limits(problem))
-    best = certificate.best
+    best, reach = certificate.best, _of_nests(certificate, problem, unit)
     if best is None:
         words = {
             "infeasible": "no mapping is feasible: that is proven",
             "bounded": "no mapping was found in time",
         }
         console.print(words[certificate.status], style="red")
+        if reach:
+            console.print(reach)
     else:
         claim = f"{_claim(certificate)} {problem.objective} {quantity_in_words(best.loss, unit, DIGITS)}"
         if hardware := problem.hardware_of(best.genes):
             claim += f", on {hardware}"
-        show_best(console, problem.on_machine_of(best.genes), claim, best, detail=detail)
+        show_best(console, problem.on_machine_of(best.genes), claim, best, detail=detail, reach=reach)
     if certificate.status == "bounded":
         bound = f"no mapping is below {quantity_in_words(certificate.lower_bound, unit, DIGITS)}"
         next_run = "the same command goes on from here" if kept else "--time-limit gives more"
@@ -92,8 +94,6 @@ def show_layer(
         console.print(bound + more)
     if certificate.ties is not None:
         console.print(_of_ties(certificate, kept=kept))
-    if of_nests := _of_nests(certificate, problem, unit):
-        console.print(of_nests)
     console.print(_proof(certificate, problem))
     if certificate.within is not None:
         from dse.cli.near_view import show_near
@@ -123,6 +123,8 @@ def show_network(data: Mapping[str, Any], out: Path | None, *, kept: bool, roofl
     title = f"{data['network']}, {data['accelerator']}, least {objective}, cost model {data['cost_model']}"
     title += ANY_SIZE * any(entry["tiles"] == "any" for entry in data["layers"])
     output.print_table(console, title, heads, rows, figures=heads[3:])
+    if any(entry.get("nests") == "even" for entry in data["layers"]):
+        console.print("over even nests alone; --nests uneven takes the others too")
     for source in dict.fromkeys(said for entry in data["layers"] for said in entry.get("energies", ())):
         console.print(f"energy: {source}")
     if roofline:
@@ -208,12 +210,15 @@ def _of_ties(certificate: Certificate, *, kept: bool) -> str:
 
 
 def _of_nests(certificate: Certificate, problem: AnyProblem, unit: str) -> str:
-    """What is proven of the nests that machines of levels have besides; where that is not tried, nothing."""
+    """Over which nests the answer is, where there are several kinds, and what is proven of the others."""
+    from dse.core.domains import prover_of
+
     beside = certificate.beside
     if beside is None:
+        reach = str(getattr(prover_of(problem), "reach", ""))
         uneven = getattr(problem.accelerator, "nests", "") == "uneven"
-        alone = "a proof over even nests alone may end: --nests even"
-        return alone if uneven and certificate.status == "bounded" else ""
+        alone = "; a proof over even nests alone may end: --nests even"
+        return reach + alone if uneven and certificate.status == "bounded" else reach
     proof, seconds = beside.proof, output.short_number(beside.proof.own_seconds)
     bound = quantity_in_words(proof.lower_bound, unit, DIGITS)
     if beside.nests == "even":

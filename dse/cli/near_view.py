@@ -1,4 +1,4 @@
-"""What `dse certify --within` and `--best` show: the mappings near the optimum, a row each."""
+"""What `dse certify --within` and `--best` show: the mappings near the optimum, equals in a row."""
 
 from __future__ import annotations
 
@@ -13,33 +13,51 @@ from dse.support.quantities import energy_in_words, quantity_in_words
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from dse.core.certificate import Incumbent
     from dse.core.problem import AnyProblem
 
 SHOWN = 20
-HEADS = ("", "loss", "above best", "cycles", "energy", "mapping")
+HEADS = ("", "loss", "above best", "cycles", "energy", "mappings", "one of them")
+SAME = ".9g"
+"""Figures that agree in so many digits are those of one group: equal sums may be rounded apart."""
 
 
 def show_near(console: Console, problem: AnyProblem, listed: Listed, unit: str) -> None:
-    """Print how many there are, what that claims, and the first of them."""
+    """Print how many there are, what that claims, and the first groups of them that have equal figures."""
     lister = lister_for(problem)
     least = listed[0].loss if len(listed) else 0.0
+    groups = groups_of_equals(listed)
     rows = [
         (
             place,
-            quantity_in_words(one.loss, unit, DIGITS),
-            f"{one.loss / least - 1:.3%}" if least else "-",
-            one.cycles,
-            energy_in_words(one.energy_nj, DIGITS),
-            lister.in_a_line(one.mapping),
+            quantity_in_words(first.loss, unit, DIGITS),
+            f"{first.loss / least - 1:.3%}" if least else "-",
+            first.cycles,
+            energy_in_words(first.energy_nj, DIGITS),
+            len(group),
+            lister.in_a_line(first.mapping),
         )
-        for place, one in enumerate(listed.mappings[:SHOWN], 1)
+        for place, group in enumerate(groups[:SHOWN], 1)
+        for first in group[:1]
     ]
-    output.print_table(console, list_in_words(listed, unit, lister.among), HEADS, rows, figures=HEADS[1:-1])
-    if lister.left_out:
-        console.print(lister.left_out)
-    console.print(f"loss: {problem.objective}; above best: how much larger it is; mapping: {lister.line}")
-    if len(listed) > SHOWN:
-        console.print(f"and {len(listed) - SHOWN:,} more: --json or --out has them")
+    title = list_in_words(listed, unit, lister.among)
+    output.print_table(console, title, HEADS, rows, figures=HEADS[1:-1], uncut=HEADS[-1:])
+    console.print(
+        f"a row for all with equal figures; loss: {problem.objective}; above best: how much larger it is; "
+        f"one of them: {lister.line}"
+    )
+    left = groups[SHOWN:]
+    more = f"{len(left):,} more rows, of {sum(map(len, left)):,} mappings; " if left else ""
+    console.print(f"{more}--json and --out have every mapping")
+
+
+def groups_of_equals(listed: Listed) -> list[list[Incumbent]]:
+    """The mappings of a list by equal loss, cycles and energy, the best group first."""
+    found: dict[tuple[str, int, str], list[Incumbent]] = {}
+    for one in listed:
+        figures = format(one.loss, SAME), one.cycles, format(one.energy_nj, SAME)
+        found.setdefault(figures, []).append(one)
+    return list(found.values())
 
 
 def list_in_words(listed: Listed, unit: str, among: str) -> str:

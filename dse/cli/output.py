@@ -76,10 +76,11 @@ def print_table(
     columns: Sequence[str],
     rows: Sequence[Sequence[object]],
     figures: Collection[str] = (),
+    uncut: Collection[str] = (),
 ) -> None:
     """Print `rows` under a title; text wraps where the console is narrow, numbers and names are never cut.
 
-    Columns in `figures` hold numbers in words, with their units.
+    Columns in `figures` hold numbers in words, with their units. Those in `uncut` wrap on terminals alone.
     """
     from rich import box
     from rich.cells import cell_len
@@ -88,7 +89,12 @@ def print_table(
     table = Table(box=box.SIMPLE_HEAD)
     for index, column in enumerate(columns):
         number = column in figures or any(isinstance(row[index], int | float) for row in rows)
-        whole = number or index == 0 or all(len(shown_value(row[index])) <= SHORT for row in rows)
+        whole = (
+            number
+            or index == 0
+            or (column in uncut and not console.is_terminal)
+            or all(len(shown_value(row[index])) <= SHORT for row in rows)
+        )
         # As wide as its widest cell: rich counts words alone, and a name may be a path with spaces in it.
         least = max(cell_len(text) for text in (column, *(shown_value(row[index]) for row in rows)))
         table.add_column(

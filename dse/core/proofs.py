@@ -77,8 +77,8 @@ class Lister(Prover, Protocol):
         """Of which nests there are lists, in words after a comma; empty where these are all."""
 
     @property
-    def left_out(self) -> str:
-        """Which nests that could be asked for are not in lists, and how to ask, in words; empty for none."""
+    def reach(self) -> str:
+        """Over which nests optima and lists are, and how to ask for others; empty if there is one kind."""
 
     def refuse_list(self) -> None:
         """InputError unless mappings near the optimum of the problem can be listed."""

@@ -19,8 +19,8 @@ from dse.optimum import certify
 from dse.support.errors import InputError
 
 SECONDS, SHARE = 60.0, 1 / 8
-"""The second proof has this share of the time limit, or of so many seconds. It takes longer than the first:
-one that took this long stays alone.
+"""The second proof has this share of the time limit, or of so many seconds, and no more than the first one
+left.
 """
 EQUAL = 1e-9
 """The same costs of more levels are added up in another order: so far apart are losses of the same nest."""
@@ -68,11 +68,13 @@ def over_more_nests(
     """The problem and its certificate, or those over more nests where there is a better mapping, with what
     was proven `beside`.
 
-    With a `time_limit` of both proofs. Ctrl-C ends the second one's time: what is raised is a
-    `ProofInterrupted` with the first.
+    With a `time_limit` of both proofs; a first one that did not end, or has used it up, stays alone. Ctrl-C
+    ends the second one's time: what is raised is a `ProofInterrupted` with the first.
     """
-    share, wide = SHARE * (time_limit or SECONDS), widened(problem)
-    if wide is problem or found.status != OPTIMAL or found.best is None or found.all_seconds > share:
+    wide, share = widened(problem), SHARE * (time_limit or SECONDS)
+    if time_limit is not None:
+        share = min(share, time_limit - found.own_seconds)
+    if wide is problem or found.status != OPTIMAL or found.best is None or share <= 0:
         return problem, found
     try:
         proof = certify(wide, share, cache=cache, first=found.best)

@@ -40,7 +40,7 @@ def settle_ties(
     """The certificate with the best mapping that has the least of the other figure, and `ties` that says so.
 
     It is as it was where the solver has compared both, where there is no mapping, and for objectives other
-    than latency or energy alone. With a `time_limit`, of both proofs, the second has what the first one left.
+    than latency or energy alone. With a `time_limit`, of all proofs, this one has what others left.
     Ctrl-C ends its time: what is raised is a `ProofInterrupted` with this certificate.
     """
     other = other_objective(problem, found)
@@ -48,7 +48,8 @@ def settle_ties(
         return found
     seconds = max(found.all_seconds, LEAST_SECONDS)
     if time_limit is not None:
-        seconds = min(seconds, time_limit - found.own_seconds) if found.own_seconds else seconds
+        spent = found.own_seconds + (found.beside.proof.own_seconds if found.beside else 0.0)
+        seconds = min(seconds, time_limit - spent) if spent else seconds
         if seconds <= 0:
             return found
     asked, stopped = problem.with_changes(objective=other), False

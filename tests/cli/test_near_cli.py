@@ -9,10 +9,14 @@ from typing import Any
 
 import pytest
 
-from dse.cli.near_view import list_in_words
+from dse import certify, make_problem
+from dse.cli.near_view import groups_of_equals, list_in_words, show_near
+from dse.cli.output import make_console
 from dse.core.listed import Listed, Wanted
+from dse.optimum.near import lister_for
 from tests.cli.certify_options import RESNET
 from tests.conftest import Dse
+from workloads import load_layer
 
 FACTORS = ("--tiles", "factors", "--objective", "edp")
 
@@ -26,7 +30,8 @@ def test_mappings_near_the_optimum_are_a_table_and_plain_data(dse: Dse, tmp_path
         in shown.out
     )
     assert (
-        "loss: edp; above best: how much larger it is; mapping: outer loops / PEs of a cluster" in shown.out
+        "loss: edp; above best: how much larger it is; one of them: outer loops / PEs of a cluster"
+        in shown.out
     )
     assert "verified: no mapping that was drawn is missing in the list" in shown.out
     kept = json.loads((out / "certificate.json").read_text())["within"]
@@ -44,14 +49,34 @@ def test_of_machines_of_levels_the_table_says_which_orders_it_is_over(dse: Dse) 
     assert shown.code == 0
     said = "(each nest of loops once; even nests, without orders that are never better than another)"
     assert said in shown.out
-    assert "mapping: levels from the outermost in, each with the tensors that it keeps" in shown.out
+    assert "one of them: levels from the outermost in, each with the tensors that it keeps" in shown.out
     assert "uneven nests were not tried" not in shown.out
 
 
-def test_where_nobody_says_which_nests_the_list_says_that_uneven_ones_were_not_tried(dse: Dse) -> None:
+def test_where_nobody_says_which_nests_the_headline_says_that_uneven_ones_were_not_tried(dse: Dse) -> None:
     asked = ("certify", "--layer", "resnet18:6", "--accelerator", "gemmini", "--cost-model", "timeloop")
     shown = dse(*asked, "--objective", "edp", "--fresh", "--best", "2")
-    assert "\neven nests only: uneven nests were not tried; --nests uneven lists them too\n" in shown.out
+    said = shown.out.splitlines()
+    reach = said.index("over even nests alone: uneven nests were not tried; --nests uneven tries them")
+    assert said[reach - 1].startswith("optimal edp")
+
+
+def test_mappings_with_equal_figures_are_one_row_that_no_pipe_wraps(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    problem = make_problem(load_layer("resnet18:6"), "gemmini", "edp", "timeloop", fixed={"nests": "even"})
+    best = certify(problem, tiles="factors", best=60).within
+    assert best
+    groups = groups_of_equals(best)
+    assert sum(map(len, groups)) == len(best) > len(groups) > 1
+    for group in groups:
+        assert len({(one.cycles, round(one.energy_nj, 6)) for one in group}) == 1
+    show_near(make_console(), problem, best, "J s")
+    said = capsys.readouterr().out.splitlines()
+    _, _, *rows = (line.split() for line in said if line.startswith(" ") and line.strip())
+    assert [row[0] for row in rows] == [str(place) for place in range(1, min(len(groups), 20) + 1)]
+    example = lister_for(problem).in_a_line(best[0].mapping).split()
+    assert rows[0][-len(example) - 1 :] == [str(len(groups[0])), *example]
 
 
 def test_a_list_that_ran_out_of_time_says_what_is_known_of_others() -> None:

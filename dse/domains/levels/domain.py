@@ -131,22 +131,31 @@ class Levels:
 
     def widened(self, problem: MachineProblem) -> MachineProblem:
         """See `dse.optimum.beside`: over uneven nests, if nobody says which and optima of them are proven."""
-        found = _over_uneven(problem)
-        stacks = prod(max(1, len(level.stacks)) for level in found.space.levels)
-        return found if stacks <= MOST_STACKS else problem
+        return _over_uneven(problem)[0]
 
 
-def _over_uneven(problem: MachineProblem) -> MachineProblem:
-    """The problem over uneven nests; itself where somebody says which, or there are none, or no proofs."""
-    machine = problem.accelerator
-    if machine.even or machine.asked_nests:
-        return problem
+def _over_uneven(problem: MachineProblem) -> tuple[MachineProblem, str]:
+    """The problem over uneven nests; itself where somebody says which, or there are none, or no proofs.
+
+    Then what an optimum of the given problem alone is over, in words: empty where that is all nests.
+    """
+    machine, alone = problem.accelerator, "over even nests alone"
+    if machine.even:
+        return problem, "over uneven nests, and even ones with them"
+    if machine.asked_nests:
+        return problem, f"{alone}, as asked"
+    not_tried = f"{alone}: uneven nests were not tried"
     try:
         found = problem.with_changes(fixed={**problem.fixed, "nests": UNEVEN})
+        if len(found.accelerator.levels) == len(machine.levels):
+            return problem, ""
         MachineProver(found).refuse()
-    except InputError:
-        return problem
-    return found if len(found.accelerator.levels) > len(machine.levels) else problem
+    except InputError as error:
+        return problem, f"{not_tried}, as {error}"
+    stacks = prod(max(1, len(level.stacks)) for level in found.space.levels)
+    if stacks > MOST_STACKS:
+        return problem, f"{not_tried}, as {stacks:,} orders of storages are many; --nests uneven tries them"
+    return found, f"{not_tried}; --nests uneven tries them"
 
 
 AMONG = {
@@ -177,6 +186,11 @@ class MachineProver:
     def groups(self) -> str:
         return str(self._module.GROUP)
 
+    @property
+    def reach(self) -> str:
+        """See Lister."""
+        return _over_uneven(self._problem)[1]
+
     def refuse(self) -> None:
         refuse_several(self._problem.objective)
         self._module.refuse(self._problem)
@@ -193,13 +207,6 @@ class MachineProver:
         """See Lister."""
         nests = self._problem.accelerator.nests
         return f"; {nests} nests{AMONG[self._problem.space.constraints.orders]}"
-
-    @property
-    def left_out(self) -> str:
-        """See Lister."""
-        if _over_uneven(self._problem) is self._problem:
-            return ""
-        return "even nests only: uneven nests were not tried; --nests uneven lists them too"
 
     def refuse_list(self) -> None:
         """See Lister."""

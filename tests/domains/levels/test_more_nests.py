@@ -10,7 +10,7 @@ import pytest
 
 import dse as arena
 from dse.core.certificate import ProofInterrupted
-from dse.core.domains import definition_of, problem_from_definition
+from dse.core.domains import definition_of, problem_from_definition, prover_of
 from dse.core.layer import Layer
 from dse.domains.levels.machine import Machine
 from dse.domains.levels.problem import MachineProblem
@@ -103,15 +103,35 @@ def test_machines_of_which_the_proofs_do_not_end_and_fixed_loops_are_not_tried()
 def test_uneven_nests_that_are_not_settled_in_time_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = on(load_machine("edge"))
     first = beside.certify(problem, cache=False)
-    quick = replace(first, seconds=0.0)
     monkeypatch.setattr(beside, "SHARE", 1e-9)
-    asked, found = beside.over_more_nests(problem, quick, cache=False)
+    asked, found = beside.over_more_nests(problem, first, cache=False)
     assert (asked, found.status) == (problem, "optimal")
     assert found.beside
     assert found.beside.proof.status == "bounded"
     assert found.beside.proof.lower_bound <= found.lower_bound
-    # A first proof that took longer than the second one may stays alone.
-    assert beside.over_more_nests(problem, first, cache=False) == (problem, first)
+
+
+def test_uneven_nests_are_tried_however_long_the_first_proof_took_within_the_limit() -> None:
+    problem = on(two_levels(512))
+    first = beside.certify(problem, cache=False)
+    for slow in (replace(first, seconds=59.0), replace(first, seconds=1000.0, cached=True)):
+        _, found = beside.over_more_nests(problem, slow, 60.0, cache=False)
+        assert found.beside
+        assert (found.beside.nests, found.beside.proof.status) == ("uneven", "optimal")
+    spent = replace(first, seconds=60.0)
+    assert beside.over_more_nests(problem, spent, 60.0, cache=False) == (problem, spent)
+
+
+def test_what_an_optimum_is_over_is_said_where_no_second_proof_was_made() -> None:
+    chip, edge = two_levels(512), load_machine("edge")
+    deep = replace(edge, levels=(*edge.levels, *(replace(edge.levels[2], name=name) for name in "AB")))
+    alone = "over even nests alone"
+    assert prover_of(on(chip)).reach == f"{alone}: uneven nests were not tried; --nests uneven tries them"
+    assert prover_of(on(with_nests(chip, "even"))).reach == f"{alone}, as asked"
+    assert prover_of(on(with_nests(chip, "uneven"))).reach == "over uneven nests, and even ones with them"
+    assert "not tried, as 1,296 orders of storages are many" in prover_of(on(deep)).reach
+    held = on(chip).with_changes(fixed={"DRAM.temporal.P": 2})
+    assert "not tried, as optima of uneven nests are proven without fixed loops" in prover_of(held).reach
 
 
 def test_ctrl_c_in_the_second_proof_leaves_the_first_answer(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,9 +155,10 @@ def test_the_command_says_what_is_proven_of_both(tmp_path: Path, dse: Dse) -> No
     given = ("--layer", f"{tmp_path}/net.toml:product", "--accelerator", f"{tmp_path}/chip.toml")
     asked = ("certify", *given, "--cost-model", "timeloop", "--objective", "edp", "--fresh")
     out = str(tmp_path / "out")
-    said = dse(*asked, "--out", out).out
-    assert "uneven nests" in said
-    assert "no even nest is below 8.8047e-16 J s: that is proven too" in said
+    said = dse(*asked, "--out", out).out.splitlines()
+    assert any(line.startswith("two, uneven nests") for line in said)
+    (place,) = [place for place, line in enumerate(said) if line.startswith("optimal edp")]
+    assert said[place + 1].startswith("no even nest is below 8.8047e-16 J s: that is proven too")
     entry = json.loads(dse(*asked, "--json").out)
     assert (entry["nests"], entry["beside"]["nests"]) == ("uneven", "even")
     assert entry["best"]["loss"] < entry["beside"]["lower_bound"]
@@ -145,10 +166,18 @@ def test_the_command_says_what_is_proven_of_both(tmp_path: Path, dse: Dse) -> No
     priced = ("evaluate", *given, "--cost-model", "timeloop", "--objective", "edp")
     again = json.loads(dse(*priced, "--mapping", f"{out}/mapping.json", "--json").out)
     assert again["loss"]["edp"] == entry["best"]["loss"]
-    for extra in (("--nests", "even"), ("--format", "timeloop", "--out", out), ("--chains",)):
-        network = ("--network", f"{tmp_path}/net.toml")
-        words = (asked[0], *network, *given[2:], *asked[5:]) if extra == ("--chains",) else asked
-        assert "uneven" not in dse(*words, *extra).out
+    network = ("certify", "--network", f"{tmp_path}/net.toml", *given[2:], *asked[5:])
+    assert "uneven" not in dse(*network, "--chains").out
+    assert "\nover even nests alone; --nests uneven takes the others too\n" in dse(*network).out
+    for extra, reach in (
+        (("--nests", "even"), "over even nests alone, as asked"),
+        (
+            ("--format", "timeloop", "--out", out),
+            "over even nests alone: uneven nests were not tried; --nests uneven tries them",
+        ),
+    ):
+        said = dse(*asked, *extra).out.splitlines()
+        assert said[said.index(reach) - 1].startswith("optimal edp")
     (tmp_path / "chip.toml").write_text(CHIP.format(size=64))
     assert "no uneven nest is better: that is proven too" in dse(*asked).out
     wrong = dse(*priced, "--mapping", f"{tmp_path}/net.toml")

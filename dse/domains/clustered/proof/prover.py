@@ -22,7 +22,7 @@ class ClusteredProver:
         "outer loops / PEs of a cluster / inner loops, each from the outermost in with the size of its tile; "
         "|K4|: tiles of 4 along K, at once on clusters or PEs"
     )
-    among = left_out = ""
+    among = reach = ""
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
