@@ -7,6 +7,7 @@ rank = 0.93
 best = { "resnet18:3" = 51200.0 }    # cycles, of the best sample of each layer
 useful = false                       # only where the fit is of no use
 reason = "..."                       # and then why
+refused = "..."                      # only where a judge refused samples: how to leave such mappings out
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ KEY = "calibration"
 LEAST_RANK = 0.6
 """The rank correlation below which a fit orders mappings poorly. At 0.6 it has 29 of 100 pairs the wrong way
 round where logs are normal, as 1/2 - asin(2 sin(pi 0.6 / 6)) / pi is 0.29."""
+CHANCE = 1.645
+"""Deviations that 1 in 20 normal values is above."""
 NO_BETTER = "the error of samples that the fit has not seen is no smaller than by the file as it was"
 WRONG_ORDER = "the fit orders samples that it has not seen no better than chance does"
 USELESS = "do not use it"
@@ -38,7 +41,7 @@ class FitNote:
     """The table. `error` is relative, of the median sample left out of the fit, and so is `rank` of those.
 
     `rank` is NaN where no layer has samples to order, and None in files that do not say it; `best` are the
-    least measured cycles by what samples came as; `reason` says why it is not `useful`.
+    least measured cycles by layer; `reason` says why it is not `useful`, and `refused` what a judge refused.
     """
 
     samples: int
@@ -47,6 +50,7 @@ class FitNote:
     best: Mapping[str, float] = field(default_factory=dict)
     useful: bool = True
     reason: str = ""
+    refused: str = ""
 
     @property
     def lines(self) -> list[str]:
@@ -59,6 +63,8 @@ class FitNote:
             lines.append(f"best = {toml_value(dict(self.best))}  # cycles, of the best sample")
         if not self.useful:
             lines += ["useful = false", f"reason = {toml_value(self.reason)}"]
+        if self.refused:
+            lines.append(f"refused = {toml_value(self.refused)}")
         return lines
 
     def __str__(self) -> str:
@@ -69,6 +75,7 @@ class FitNote:
             said += [self.reason, USELESS]
         elif self.rank is not None:
             said += [order_in_words(self.rank)]
+        said.append(self.refused)
         return "; ".join(filter(None, said))
 
 
@@ -85,9 +92,14 @@ def order_in_words(rank: float) -> str:
     return "" if rank >= LEAST_RANK else poorly
 
 
-def reason_of_no_use(error_is_less: bool, rank: float) -> str:
-    """Why a fit is of no use; nothing if it is of use."""
-    reasons = ["" if error_is_less else NO_BETTER, WRONG_ORDER if rank <= 0 else ""]
+def reason_of_no_use(error_is_less: bool, rank: float, samples: int) -> str:
+    """Why a fit is of no use; nothing if it is of use.
+
+    By chance a rank correlation of n samples has a deviation of 1 / sqrt(n - 1) (Kendall and Gibbons, Rank
+    Correlation Methods, 1990).
+    """
+    by_chance = rank <= CHANCE / math.sqrt(max(samples - 1, 1))
+    reasons = ["" if error_is_less else NO_BETTER, WRONG_ORDER if by_chance else ""]
     return ", and ".join(filter(None, reasons))
 
 
@@ -125,7 +137,7 @@ def _read(said: object, where: str) -> FitNote:
         data,
         f"{where}: {KEY}",
         required=("samples", "error"),
-        optional=("rank", "best", "useful", "reason"),
+        optional=("rank", "best", "useful", "reason", "refused"),
     )
     if rank is not None and not (isinstance(rank, int | float) and (math.isnan(rank) or -1 <= rank <= 1)):
         raise InputError(f"{where}: {KEY}: rank must be a number from -1 to 1, got {shorten(rank)}")
@@ -135,4 +147,11 @@ def _read(said: object, where: str) -> FitNote:
         for name, cycles in check_table(data.get("best", {}), at).items()
     }
     samples = whole_number(data["samples"], f"{where}: samples")
-    return FitNote(samples, float(error), rank, best, useful, str(data.get("reason", "")))
+    return FitNote(
+        samples,
+        float(error),
+        rank,
+        best,
+        useful,
+        *(str(data.get(name, "")) for name in ("reason", "refused")),
+    )

@@ -10,7 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dse.core.calibration import MEASURE, NO_BETTER, NO_BETTER_THAN_SAMPLES, USELESS, WRONG_ORDER
+from dse.core.calibration import (
+    MEASURE,
+    NO_BETTER,
+    NO_BETTER_THAN_SAMPLES,
+    USELESS,
+    WRONG_ORDER,
+    reason_of_no_use,
+)
 from dse.domains.clustered.accelerator import PRESETS, Accelerator, load_accelerator
 from dse.domains.clustered.problem import Problem
 from tests.conftest import Dse
@@ -174,7 +181,7 @@ def test_a_fit_that_ranks_unseen_samples_the_wrong_way_round_is_of_no_use(dse: D
 def test_a_fit_that_orders_mappings_poorly_says_that_its_optimum_need_not_be_better_than_samples(
     dse: Dse, tmp_path: Path
 ) -> None:
-    rows = noisy(samples(GEMM, TRUE), "cycles", 1.5)
+    rows = noisy(samples(GEMM, TRUE, 80), "cycles", 1.6)
     file, out = written(tmp_path / "rough.jsonl", rows), tmp_path / "mine"
     found = dse("calibrate", file, "--accelerator", "edge", "--out", str(out), "--json")
     said = json.loads(found.out)
@@ -193,6 +200,12 @@ def test_a_fit_that_orders_mappings_poorly_says_that_its_optimum_need_not_be_bet
     assert rank in line
     assert NO_BETTER_THAN_SAMPLES in line
     assert MEASURE in certified.out
+
+
+def test_a_rank_correlation_that_chance_gives_is_of_no_use_and_more_samples_show_a_smaller_one() -> None:
+    assert reason_of_no_use(True, 0.09, 55) == reason_of_no_use(True, -0.5, 55) == WRONG_ORDER
+    assert reason_of_no_use(True, 0.25, 55) == reason_of_no_use(True, 0.09, 1000) == ""
+    assert reason_of_no_use(False, 0.25, 20) == f"{NO_BETTER}, and {WRONG_ORDER}"
 
 
 def test_an_order_that_no_layer_shows_is_not_known(dse: Dse, tmp_path: Path) -> None:

@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 import csv
-import io
-import math
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from dse.cli import output
 from dse.cli.options import CostModelName, Json, chosen_model
 
-if TYPE_CHECKING:
-    from dse.core.problem import AnyProblem
-
 NAME = "calibration"
 MOST = 1000
 """Mappings of a plan."""
-COLUMNS, ENERGY, COUNTERS = ("layer", "mapping", "cycles"), "energy_nj", "counters"
 
 
 def command(
@@ -64,6 +57,7 @@ def command(
     """
     from dataclasses import replace
 
+    from dse.cli.samples import of_file, of_folder
     from dse.core.domains import calibration_of, domain_of
     from dse.support.errors import InputError
     from dse.support.files import make_folder
@@ -81,18 +75,20 @@ def command(
     machines = [] if accelerator is None else [domain_of(model).load_hardware(accelerator, model)]
     judges: dict[str, str] = {}
     left_out: Counter[str] = Counter()
+    answers: list[Any] = []
     for place in samples:
         if Path(place).is_dir():
-            measured, machine, judge, refused = _of_folder(kind, Path(place), model)
-            left_out += refused
-            _say_left_out(refused, len(measured.cycles) + sum(refused.values()), place)
-            found.append(measured)
-            judges.setdefault(judge, place)
-            machines += [machine] if accelerator is None else []
+            searched = of_folder(kind, Path(place), model)
+            left_out += searched.left_out
+            _say_left_out(searched.left_out, searched.drawn, place)
+            found.append(searched.measured)
+            answers.append(searched.answers)
+            judges.setdefault(searched.judge, place)
+            machines += [searched.machine] if accelerator is None else []
         elif accelerator is None:
             raise InputError("files of samples need --accelerator A, the machine as it is said to be")
         else:
-            found += _of_file(kind, place, accelerator, model)
+            found += of_file(kind, place, accelerator, model)
     if any(machine != machines[0] for machine in machines):
         raise InputError("these folders are of several machines; calibrate one, or name it by --accelerator")
     if len(judges) > 1:
@@ -102,12 +98,15 @@ def command(
         make_folder(out)
     fitted = kind.calibrate_machine(machines[0], found, model)
     _say_left_out(fitted.left_out, sum(len(each.cycles) for each in found), f"cost model {model!r}")
-    fitted = replace(fitted, left_out=dict(left_out + Counter(fitted.left_out)))
+    refused = kind.refused_in_words(answers)
+    fitted = replace(fitted, left_out=dict(left_out + Counter(fitted.left_out)), refused=refused)
     if out is not None:
         _write(fitted, out)
     for what, each in (("machine", fitted), ("energies", fitted.energies)):
         if each is not None:
             _warn(what, each)
+    if refused:
+        typer.echo(f"dse: warning: {refused}", err=True)
     if json:
         output.print_json(fitted.to_dict())
     else:
@@ -140,6 +139,7 @@ def _print_plan(kind: Any, count: int, layers: list[str], accelerator: str, mode
     import numpy as np
 
     from dse.cli.networks import problem_asked
+    from dse.cli.samples import COLUMNS
     from dse.support.validation import whole_number
 
     whole_number(count, "--plan", most=MOST)
@@ -150,112 +150,6 @@ def _print_plan(kind: Any, count: int, layers: list[str], accelerator: str, mode
         layers, kind.plan_samples(problems, count, np.random.default_rng(0)), strict=True
     ):
         writer.writerows([name, mapping.to_json(), ""] for mapping in mappings)
-
-
-def _of_folder(kind: Any, folder: Path, model: str) -> tuple[Any, Any, str, Counter[str]]:
-    """The samples of a search that have cycles, their machine, what judged them, and why others have none."""
-    import numpy as np
-
-    from dse.core.domains import problem_from_identity
-    from dse.core.reasons import Reason
-    from dse.search.counters import read_counters
-    from dse.search.record import RECORD, read_parquet
-    from dse.support.errors import InputError
-
-    if not (folder / RECORD).is_file():
-        raise InputError(f"folder {str(folder)!r} has no {RECORD}: name one that `dse search --out` has made")
-    record, about = read_parquet(folder / RECORD)
-    asked = about["identity"]["problem"]["cost_model"]
-    problem = problem_from_identity({**about["identity"]["problem"], "cost_model": model})
-    evaluations = record.evaluations()
-    usable = (evaluations.reason == 0) & (evaluations.cycles > 0)
-    good = np.flatnonzero(usable)
-    refused = Counter(Reason(int(code)).text for code in evaluations.reason[~usable])
-    designs = problem.space.decode(record.genes()[good])
-    counters = read_counters(folder, len(evaluations.cycles))
-    measured = kind.Measured.of(
-        folder.name,
-        problem.layer,
-        designs,
-        evaluations.cycles[good],
-        evaluations.energy_nj[good],
-        [counters[place] for place in good],
-    )
-    versions = about["identity"]["versions"]
-    judged = [name for name in versions if name.startswith("model ")]
-    return measured, problem.accelerator, " ".join([asked, *(versions[name] for name in judged)]), refused
-
-
-def _of_file(kind: Any, path: str, accelerator: str, model: str) -> Iterator[Any]:
-    """The samples in the rows of a file, layer by layer."""
-    from dse.cli.networks import problem_asked
-    from dse.support import strict_json
-    from dse.support.errors import InputError
-
-    problems: dict[str, AnyProblem] = {}
-    found: dict[str, list[tuple[Any, float, float, dict[str, float]]]] = {}
-    for number, row in _rows(path):
-        where = f"{path} line {number}"
-        missing = [name for name in COLUMNS if row.get(name) in (None, "")]
-        if missing:
-            raise InputError(f"{where} lacks {', '.join(missing)}; expected {', '.join(COLUMNS)}")
-        name, mapping, cycles = str(row["layer"]), row["mapping"], _positive(row, "cycles", where)
-        energy = math.nan if row.get(ENERGY) in (None, "") else _positive(row, ENERGY, where)
-        counters = _counters(row, where)
-        if name not in problems:
-            problems[name] = problem_asked(name, accelerator, "latency", model)
-        data = strict_json.parse_json(mapping, where) if isinstance(mapping, str) else mapping
-        design = problems[name].read_mapping(data, where)
-        found.setdefault(name, []).append((design, cycles, energy, counters))
-    if not found:
-        raise InputError(f"{path} has no samples")
-    for name, rows in found.items():
-        yield kind.Measured.of(name, problems[name].layer, *zip(*rows, strict=True))
-
-
-def _rows(path: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    from dse.support import strict_json
-    from dse.support.errors import InputError
-    from dse.support.files import read_text
-
-    text = read_text(path, f"file {path!r}")
-    if path.endswith(".csv"):
-        yield from enumerate(csv.DictReader(io.StringIO(text)), 2)
-        return
-    for number, line in enumerate(text.splitlines(), 1):
-        if line.strip():
-            row = strict_json.parse_json(line, f"{path} line {number}")
-            if not isinstance(row, dict):
-                raise InputError(f"{path} line {number} must be a table with {', '.join(COLUMNS)}")
-            yield number, row
-
-
-def _counters(row: dict[str, Any], where: str) -> dict[str, float]:
-    """What the machine has counted itself: finite numbers by name; none if nothing is said."""
-    from dse.support import strict_json
-    from dse.support.errors import InputError, shorten
-
-    said = row.get(COUNTERS)
-    if said in (None, ""):
-        return {}
-    data = strict_json.parse_json(said, f"{where}: {COUNTERS}") if isinstance(said, str) else said
-    usable = isinstance(data, dict) and all(
-        isinstance(number, int | float) and not isinstance(number, bool) and math.isfinite(number)
-        for number in data.values()
-    )
-    if not usable:
-        raise InputError(f"{where}: {COUNTERS} must be a table of numbers, got {shorten(said)}")
-    return {name: float(number) for name, number in data.items()}
-
-
-def _positive(row: dict[str, Any], name: str, where: str) -> float:
-    from dse.support.errors import InputError, shorten
-    from dse.support.validation import positive_number
-
-    try:
-        return positive_number(float(row[name]), f"{where}: {name}")
-    except (TypeError, ValueError):
-        raise InputError(f"{where}: {name} must be a number above 0, got {shorten(row[name])}") from None
 
 
 def _error(found: Any) -> str:
@@ -283,7 +177,15 @@ def _write(found: Any, folder: Path) -> None:
     for name, value in found.machine.to_dict().items():
         constant = found.constants.get(name)
         lines.append(f"{name} = {toml_value(value)}{_remark(constant) if constant else ''}")
-    note = FitNote(found.samples, found.error_after, found.rank_after, found.best, found.useful, found.reason)
+    note = FitNote(
+        found.samples,
+        found.error_after,
+        found.rank_after,
+        found.best,
+        found.useful,
+        found.reason,
+        found.refused,
+    )
     lines += note.lines
     write_whole(folder / "machine.toml", "\n".join(lines) + "\n")
     if (energies := found.energies) is not None:
@@ -314,7 +216,7 @@ def _show(found: Any, out: Path | None) -> None:
         (name, f"{each.said:g}", f"{each.fitted:.4g}", f"{each.low:.4g} to {each.high:.4g}", each.remark)
         for name, each in figures.items()
     ]
-    layers = f"{found.distinct} layer" + "s" * (found.distinct != 1)
+    layers = f"{len(found.layers)} layer" + "s" * (len(found.layers) != 1)
     title = f"{found.samples} samples of {layers}, cost model {found.cost_model}"
     output.print_table(console, title, ("figure", "said", "fitted", "95 % interval", "remark"), rows)
     console.print(_error(found))

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from dse.core.calibration import order_in_words, reason_of_no_use
+from dse.core.layer import Layer
 from dse.domains.clustered.accelerator import Accelerator
 from dse.domains.clustered.counted import Counted, fixed_terms, follow_counters
 from dse.domains.clustered.energies import (
@@ -46,6 +47,8 @@ from dse.domains.clustered.machines_tried import (
     with_figures,
 )
 from dse.domains.clustered.planning import plan_samples as plan_samples
+from dse.domains.clustered.refused import Answers as Answers
+from dse.domains.clustered.refused import refused_in_words as refused_in_words
 from dse.support.arrays import BoolArray, FloatArray, IntArray
 
 
@@ -56,8 +59,9 @@ class Calibration:
     `error_before` and `rank_before` are of the machine that was said, its cycles scaled; those after are of
     samples left out of the fit, a fifth at a time. Ranks are correlations (Spearman) within a layer, on
     average by samples. `predicted` (n,) are what such fits make of the samples, `measured` what they are.
-    `layers` name what samples came as, `best` the least measured cycles of each; so many are `distinct`.
-    `left_out` counts samples that are not fitted, by the reason.
+    `layers` are what samples came as, each layer once, `best` the least measured cycles of each.
+    `left_out` counts samples that are not fitted, by the reason; `refused` says of those that a judge refused
+    what they have in common.
     """
 
     machine: Accelerator
@@ -65,7 +69,6 @@ class Calibration:
     constants: dict[str, Constant]
     samples: int
     layers: tuple[str, ...]
-    distinct: int
     error_before: float
     error_after: float
     rank_before: float
@@ -75,13 +78,14 @@ class Calibration:
     measured: FloatArray
     best: dict[str, float]
     left_out: dict[str, int]
+    refused: str = ""
     energies: Energies | None = None
     counters: tuple[Counted, ...] = ()
 
     @property
     def reason(self) -> str:
         """Why the fit is of no use; nothing if it is."""
-        return reason_of_no_use(is_less(self.error_before, self.error_after), self.rank_after)
+        return reason_of_no_use(is_less(self.error_before, self.error_after), self.rank_after, self.samples)
 
     @property
     def useful(self) -> bool:
@@ -101,6 +105,7 @@ class Calibration:
             "orders_poorly": bool(order_in_words(self.rank_after)),
             "best": self.best,
             "left_out": self.left_out,
+            **({"refused": self.refused} if self.refused else {}),
             "useful": self.useful,
             **({} if self.energies is None else {"energies": self.energies.to_dict()}),
             **({"counters": [each.to_dict() for each in self.counters]} if self.counters else {}),
@@ -127,8 +132,7 @@ def calibrate_machine(machine: Accelerator, samples: Sequence[Measured], model: 
         cost_model=model,
         constants=_constants(machine, tried, factor, chosen, ends),
         samples=len(measured),
-        layers=tuple(each.name for each in samples),
-        distinct=len({each.layer for each in samples}),
+        layers=tuple(_names(samples).values()),
         error_before=_error(before, measured),
         error_after=_error(predicted, measured),
         rank_before=rank_in_layers(before, measured, layers),
@@ -144,12 +148,21 @@ def calibrate_machine(machine: Accelerator, samples: Sequence[Measured], model: 
 
 
 def _best(samples: Sequence[Measured]) -> dict[str, float]:
-    """The least cycles that were measured, by what the samples came as."""
-    best: dict[str, float] = {}
+    """The least cycles that were measured of each layer."""
+    names, best = _names(samples), dict[str, float]()
     for each in samples:
         if len(each.cycles):
-            best[each.name] = min(best.get(each.name, np.inf), float(each.cycles.min()))
+            name = names[each.layer]
+            best[name] = min(best.get(name, np.inf), float(each.cycles.min()))
     return best
+
+
+def _names(samples: Sequence[Measured]) -> dict[Layer, str]:
+    """What each layer's samples came as first: a folder and a file may call it by two names."""
+    names: dict[Layer, str] = {}
+    for each in samples:
+        names.setdefault(each.layer, each.name)
+    return names
 
 
 def _timed(

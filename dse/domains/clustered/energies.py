@@ -115,7 +115,7 @@ class Energies:
     @property
     def reason(self) -> str:
         """Why the fit is of no use; nothing if it is."""
-        return reason_of_no_use(is_less(self.error_before, self.error_after), self.rank_after)
+        return reason_of_no_use(is_less(self.error_before, self.error_after), self.rank_after, self.samples)
 
     @property
     def useful(self) -> bool:
