@@ -105,6 +105,15 @@ def no_waiting_for_the_disk() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
+def few_random_mappings(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Checks of optima draw fewer mappings, but for tests that prove at length; the rest is as it is."""
+    if not request.path.name.startswith("prove_"):
+        monkeypatch.setattr("dse.optimum.front.RANDOM_MAPPINGS", 2000)
+        monkeypatch.setattr("dse.optimum.verification.RANDOM_MAPPINGS", 2000)
+        monkeypatch.setattr("dse.optimum.verification.near.DRAWN", 2000)
+
+
+@pytest.fixture(autouse=True)
 def no_terminal_width(monkeypatch: pytest.MonkeyPatch) -> None:
     """Output is as wide as in a pipe, though tests may run in processes that are told a terminal's width."""
     monkeypatch.delenv("COLUMNS", raising=False)

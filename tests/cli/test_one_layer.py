@@ -26,6 +26,14 @@ padding = 4
 dilation = 4
 groups = 8
 """
+SMALL = """
+name = "small"
+[[layers]]
+name = "fc"
+type = "FC"
+outputs = 9
+inputs = 7
+"""
 SAMPLES = """
 name = "samples"
 [[layers]]
@@ -42,19 +50,18 @@ batch = 4
 """
 
 
-def small() -> package.Problem:
-    return package.Problem(load_layer("mlp:2"), package.load_accelerator("edge"), "edp")
-
-
-def test_python_proves_over_the_tiles_that_the_command_does(dse: Dse) -> None:
-    said = dse("certify", "--layer", "mlp:2", "--accelerator", "edge", "--objective", "edp", "--json").json
-    found, factors = package.certify(small()), package.certify(small(), tiles="factors")
+def test_python_proves_over_the_tiles_that_the_command_does(dse: Dse, tmp_path: Path) -> None:
+    (tmp_path / "net.toml").write_text(SMALL)
+    layer = f"{tmp_path / 'net.toml'}:fc"
+    said = dse("certify", "--layer", layer, "--accelerator", "edge", "--objective", "edp", "--json").json
+    small = package.Problem(load_layer(layer), package.load_accelerator("edge"), "edp")
+    found, factors = package.certify(small), package.certify(small, tiles="factors")
     assert (found.tiles, factors.tiles) == (said["tiles"], "factors") == ("any", "factors")
     assert found.best is not None
     assert factors.best is not None
     assert found.best.loss == said["best"]["loss"] <= factors.best.loss
-    assert factors.best == prove(small()).best
-    assert all(one.passed for certificate in (found, factors) for one in package.verify(small(), certificate))
+    assert factors.best == prove(small).best
+    assert all(one.passed for certificate in (found, factors) for one in package.verify(small, certificate))
 
 
 def test_python_proves_over_factors_where_there_is_no_other_proof() -> None:

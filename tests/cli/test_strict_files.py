@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -206,7 +207,13 @@ def test_each_key_that_is_misspelt_is_refused(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_no_value_of_a_key_is_said_in_one_line(kind: str) -> None:
-    for _, data in damaged.with_an_odd_value(KINDS[kind].good()):
+    """A third of the values for each key; `prove_strict_files.py` tries all."""
+    judge_odd_values(kind, 3)
+
+
+def judge_odd_values(kind: str, step: int) -> None:
+    """One of so many odd values is put in place of a key's own: it is taken, or refused in a line."""
+    for _, data in islice(damaged.with_an_odd_value(KINDS[kind].good()), None, None, step):
         said_of(kind, KINDS[kind].write(data))
 
 

@@ -49,13 +49,13 @@ def test_an_order_gives_way_only_to_the_same_with_the_parallel_loop_innermost() 
     spread, other, better = names.index("KCYX"), names.index("XYCK"), names.index("CYXK")
     moves, parallel = 0b1110, "KCYX".index("K")
 
-    def kept(allowed: list[int]) -> list[int]:
+    def kept(*allowed: int) -> list[int]:
         count, *orders = distinct_orders(allowed, best=True)[moves, parallel].tolist()
         return orders[:count]
 
-    assert kept([spread, other]) == sorted([spread, other])
-    assert kept([spread, better]) == [better]
-    assert kept([spread]) == [spread]
+    assert kept(spread, other) == sorted([spread, other])
+    assert kept(spread, better) == [better]
+    assert kept(spread) == [spread]
 
 
 @pytest.mark.parametrize(("size", "pes"), [(24, 5), (36, 8)])

@@ -71,7 +71,7 @@ def test_no_mapping_of_a_real_layer_is_below_the_bound_of_a_box_around_it(layer:
         problem = Problem(load_layer(layer), PRESETS["eyeriss-small"], objective, "maestro", space="paper")
         filters = {"outer.tile.R": problem.layer.R, "inner.tile.S": problem.layer.S}
         drawn = problem.with_changes(fixed={"inner.parallel": within, **filters})
-        batch = drawn.space.decode(drawn.space.sample(rng, 4000))
+        batch = drawn.space.decode(drawn.space.sample(rng, 800))
         found = margins(make_boxes(problem), batch, rng)  # type: ignore[arg-type]
         assert found.min(initial=1.0) >= 1.0 - 1e-15
         seen += len(found)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 
 import dse
+from dse.domains.codesign.space import HardwareSpace
 from dse.optimum.codesign import by_shares
 from dse.optimum.verification.codesign import verify_codesign
 from dse.support.arrays import FloatArray
@@ -56,12 +58,22 @@ def test_the_best_within_a_cap_on_latency_is_that_of_going_through_all(
     assert found.best["value"] == pytest.approx(least_of_network(kept.tolist(), 1e-9, objective), rel=1e-12)
 
 
+def two_chips() -> HardwareSpace:
+    return gemmini([2, 4], KB[1:2], KB[1:2])
+
+
+@cache
+def choices_of_two() -> FloatArray:
+    """Energy in nJ and cycles (n, 2) of two layers with all choices of mappings on both chips."""
+    space = two_chips()
+    return np.concatenate([every_sum_of_network(TWO, space.machine(point)) for point in every_point(space)])
+
+
 @pytest.mark.parametrize(("objective", "share"), [("edp", 0.1), ("edp", 0.6), ("latency", 0.6)])
 def test_a_cap_on_power_has_a_bound_below_every_run_that_keeps_it(
     objective: str, share: float, proofs: Path
 ) -> None:
-    space = gemmini([2, 4], KB[1:2], KB[1:2])
-    every = np.concatenate([every_sum_of_network(TWO, space.machine(point)) for point in every_point(space)])
+    space, every = two_chips(), choices_of_two()
     power = every[:, 0] / every[:, 1]
     cap = float(np.quantile(power, share))
     least = least_of_network(every[power <= cap].tolist(), 1e-9, objective)

@@ -6,6 +6,7 @@ beyond its outputs.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -222,7 +223,7 @@ def make_given(problem: Problem, *, every: bool = False) -> Given:
         _table(inner),
         perfect,
         parallels,
-        distinct_orders(allowed_orders(problem)[0], best=perfect and not every),
+        distinct_orders(tuple(allowed_orders(problem)[0]), best=perfect and not every),
         ORDER_TABLE,
         INSIDE_TABLE,
         objective_named(problem.objective).rows(columns),
@@ -238,7 +239,8 @@ def _table(lists: list[Any]) -> IntArray:
     return table
 
 
-def distinct_orders(allowed: list[int], *, best: bool) -> IntArray:
+@lru_cache(maxsize=64)
+def distinct_orders(allowed: tuple[int, ...], *, best: bool) -> IntArray:
     """One order for each class of orders that cost the same or more: (16, 5, 25), by what moves.
 
     Entry [moves, parallel] holds how many there are and which (positions in ORDERS); with parallel dim 4 no

@@ -69,7 +69,8 @@ class Settled:
     @cached_property
     def _inner_orders(self) -> IntArray:
         """As `distinct` in Given."""
-        return distinct_orders(allowed_orders(self.problem)[1], best=self.given.perfect and not self.every)
+        allowed = tuple(allowed_orders(self.problem)[1])
+        return distinct_orders(allowed, best=self.given.perfect and not self.every)
 
     @cached_property
     def _template(self) -> IntArray:
