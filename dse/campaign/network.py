@@ -20,6 +20,7 @@ from dse.core.names import is_network_file
 from dse.core.problem import AnyProblem
 from dse.search.api import Result
 from dse.search.network import MAPPINGS, NETWORK, layer_file, network_totals
+from dse.search.of_file import refuse_files
 from dse.search.record import read_parquet
 from dse.search.searcher import make_searcher
 from dse.search.start import OWN, RANDOM, random_settings
@@ -101,6 +102,7 @@ def _campaign(search: NetworkSearch) -> Campaign:
         NamedProblem(f"{_short(search.network)}:{problem.layer.name}", machine, problem, whole=True)
         for problem in search.problems.values()
     )
+    refuse_files(search.searcher, "a search of a whole network")
     start, settings = search.start or OWN, search.settings
     settings = random_settings(search.searcher, settings) if start == RANDOM else settings
     searcher = make_searcher(search.searcher, settings)

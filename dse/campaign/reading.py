@@ -25,6 +25,7 @@ from dse.core.layer import Layer
 from dse.core.names import is_network_file, split_name
 from dse.core.objective import canonical_objective, names_several
 from dse.core.problem import AnyProblem
+from dse.search.of_file import refuse_files
 from dse.search.run import MAX_SAMPLES
 from dse.search.searcher import make_searcher, searcher_class
 from dse.search.start import OWN, RANDOM, TEMPLATES, random_settings
@@ -143,6 +144,7 @@ def _variant(name: str, file: _CampaignFile, where: str, folder: Path) -> Varian
     own = isinstance(settings.get("start"), str)
     start = _start(settings.pop("start") if own else file.start, folder)
     limits = {key: _limit(settings.pop(key), key, file, place) for key in LIMITS if key in settings}
+    refuse_files(kind, f"{place}: a campaign")
     try:
         _no_setting_of(kind, limits, place)
         settings = settings if start == OWN else random_settings(kind, settings)

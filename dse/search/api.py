@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dse.core.layer import in_all
+from dse.core.names import without_folders
 from dse.core.objective import names_several, parse_objectives
 from dse.core.problem import AnyProblem, is_problem
 from dse.core.reasons import Reason
@@ -226,7 +227,7 @@ def search(
 ) -> Result:
     """Search `problem` with `budget` samples; the same as a campaign's cell with the same seed.
 
-    `searcher` is a registered name with `settings`, or a searcher; without one it is the default searcher.
+    `searcher` is a registered name or `FILE.py:CLASS` with `settings`, or a searcher; by default another.
     One whose class is not registered counts under its class's name. The first samples are those of `start`,
     if it is given: the dataflow "templates", a JSON file of mappings, or mappings; with "random", a searcher
     given by name begins at random points, whatever its own start is. With `out`, a folder, the
@@ -304,7 +305,8 @@ def named_cell(
     if not is_problem(problem):
         raise InputError(f"problem must be a Problem, as Problem(layer, accelerator), got {shorten(problem)}")
     if isinstance(searcher, str):
-        return Cell(problem, searcher, make_searcher(searcher, settings), seed, budget)
+        # Where a searcher's file lies says nothing of its samples.
+        return Cell(problem, without_folders(searcher), make_searcher(searcher, settings), seed, budget)
     made = type(searcher)
     if not is_searcher_class(made):
         raise InputError(

@@ -25,6 +25,7 @@ from dse.search.abilities import FIRST, abilities_of, recorded_settings
 from dse.search.evaluator import BudgetExhausted, Evaluator, Observer, SearchEnded, SearchProblem
 from dse.search.journal import Journal, SampleLog
 from dse.search.keeping import Keep
+from dse.search.of_file import is_of_file, source_of
 from dse.search.record import Record
 from dse.search.searcher import Searcher, searcher_origin, searchers_of_several
 from dse.search.start import Points
@@ -139,6 +140,8 @@ class Cell:
         """The searcher's version, and the packages' of a searcher and a model that say none."""
         model, said = self.problem.model, abilities_of(self.searcher).version
         found = {} if says_version(model) else model_origin(model.name)
+        if not said and is_of_file(self.name):
+            return found | {f"searcher {self.name}": source_of(type(self.searcher))}
         if not said:
             return found | searcher_origin(self.name)
         return found if said == FIRST else found | {f"searcher {self.name}": said}

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, get_type_hints
 import numpy as np
 
 from dse.search.abilities import abilities_of, current_settings
+from dse.search.of_file import class_of_file, is_of_file
 from dse.support.arrays import IntArray
 from dse.support.errors import NEAR, InputError, Notice, format_exception, shorten, unknown_name
 from dse.support.plugins import (
@@ -112,9 +113,12 @@ def default_searcher(role: Literal["searcher", "sampler", "player"] = "searcher"
 
 
 def searcher_class(name: str) -> type[Searcher]:
-    """The searcher of that name. One that cannot be loaded is an InputError that says where it is from."""
-    entry = entry_named(name, installed_entries(GROUP), "searcher", "the installed searchers")
-    loaded, origin = load_entry(entry, "searcher")
+    """The searcher of that name, installed or `FILE.py:CLASS`; InputError if it cannot be loaded."""
+    if is_of_file(name):
+        loaded, origin = class_of_file(name), f"searcher {name}"
+    else:
+        entry = entry_named(name, installed_entries(GROUP), "searcher", "the installed searchers")
+        loaded, origin = load_entry(entry, "searcher")
     if not is_searcher_class(loaded):
         raise InputError(f"{origin} must be a frozen dataclass with a method search(evaluate, rng)")
     found: type[Searcher] = loaded

@@ -23,7 +23,9 @@ def command(
     name: Annotated[
         str,
         typer.Argument(
-            help="A searcher (dse list searchers).", metavar="SEARCHER", autocompletion=complete_searcher
+            help="A searcher (dse list searchers), or ./FILE.py:CLASS.",
+            metavar="SEARCHER",
+            autocompletion=complete_searcher,
         ),
     ],
     settings: Settings = None,

@@ -50,7 +50,8 @@ def command(
     network: NetworkName = None,
     objective: Objective = "latency",
     searcher: Annotated[
-        str | None, searcher_option("A registered searcher (dse list searchers); without it the default one.")
+        str | None,
+        searcher_option("A searcher (dse list searchers), or ./FILE.py:CLASS; without it the default one."),
     ] = None,
     budget: Annotated[
         int | None, typer.Option(help="Samples, for each layer; by default 2,000.", metavar="N")
