@@ -41,7 +41,7 @@ STUDIES = dict(
     for part in (ROOT / "results" / "README.md").read_text(encoding="utf-8").split("\n## ")[1:]
 )
 """The studies of results, by title."""
-RESAMPLED = ", problems resampled too"
+RESAMPLED = ", of problems like these"
 GOALS = {
     "The final twelve": {"1.25", "1.15", "1.05", "1.02", "1.01"},
     "Unseen problems": {"1.15", "1.06", "1.03", "1.015", "1.005", "1.001"},

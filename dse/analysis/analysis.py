@@ -24,6 +24,7 @@ from dse.analysis.stats.bootstrap import (
     Redraw,
     confidence_interval,
     interquartile_curve,
+    interval_over_problems,
     median_curve,
     median_draws,
     resampled_interquartile_means,
@@ -260,9 +261,10 @@ def standing(runs: Runs, bands: Mapping[str, Band]) -> Iterator[Standing]:
         for place, budget in enumerate(budgets.tolist()):
             column = np.concatenate([found[:, place] for found in logs])
             ratio = bands[name].at(budget)
-            low, high = confidence_interval(np.exp(resampled_interquartile_means(column, wide)), len(strata))
+            means = np.exp(resampled_interquartile_means(column, wide))
+            ends = interval_over_problems(means, len(strata))
             medians = _medians(runs, strata, budget)
-            yield Standing(name, budget, ratio, Interval(ratio.value, low, high), *medians, seeds, *spent)
+            yield Standing(name, budget, ratio, Interval(ratio.value, *ends), *medians, seeds, *spent)
 
 
 def _medians(runs: Runs, strata: Sequence[tuple[Triple, Stratum]], budget: int) -> tuple[Interval, Interval]:
@@ -276,7 +278,7 @@ def _medians(runs: Runs, strata: Sequence[tuple[Triple, Stratum]], budget: int) 
     wide = Redraw(*drawn.shape).figures(drawn).mean(axis=1)
     seeds = min(len(stratum.cells) for _, stratum in strata)
     narrow = Interval(centre, *confidence_interval(np.exp(drawn.mean(axis=0)), seeds, len(strata)))
-    return narrow, Interval(centre, *confidence_interval(np.exp(wide), len(strata)))
+    return narrow, Interval(centre, *interval_over_problems(np.exp(wide), len(strata)))
 
 
 def _turned(chance: Interval) -> Interval:
@@ -316,7 +318,7 @@ def _ratio(at: list[Times], seeds: int) -> tuple[Interval | None, Interval | Non
     wide = typical_ratio(Redraw(len(known), ratios.shape[1] - 1).figures(ratios[:, 1:]))
     centre = float(values[0])
     narrow = Interval(centre, *confidence_interval(values[1:], seeds, len(known)))
-    return narrow, Interval(centre, *confidence_interval(wide, len(known)))
+    return narrow, Interval(centre, *interval_over_problems(wide, len(known)))
 
 
 def _missed(

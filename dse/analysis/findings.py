@@ -3,7 +3,7 @@
 Intervals are 95 % confidence intervals of a seeded bootstrap (see `stats.bootstrap`) in which each problem's
 seeds are drawn anew, apart from the other problems' (stratified): they are about these problems. Where a
 figure has a second one, `over_problems`, problems are drawn too: that one is about problems like these, and
-wider.
+wider. One problem says nothing of others: its ends are NaN.
 
 A run that has found nothing feasible counts as `inf`: medians, trimmed means and ranks bear it, and come out
 `inf` where too much of it is there. A ratio is always a loss over the problem's target (`Study.target`): 1 is
@@ -33,8 +33,8 @@ class Interval:
 
     @property
     def wide(self) -> bool:
-        """Whether there is an interval at all: one seed, or seeds that all end alike, make none."""
-        return not self.low == self.value == self.high
+        """Whether there is an interval: one seed, seeds that all end alike, and one problem make none."""
+        return not (self.low == self.value == self.high or math.isnan(self.low))
 
     @property
     def finite(self) -> bool:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from math import comb
+from math import comb, isnan
 from typing import Literal
 
 from dse.analysis.findings import Band, Improvement, Interval
@@ -35,7 +35,7 @@ def enough_runs(sizes: Iterable[tuple[int, int]]) -> bool:
 
 def verdict_of_interval(found: Interval, even: float, enough: bool) -> Verdict:
     """What a figure's confidence interval says, where `even` means no difference and more means a lead."""
-    if not enough:
+    if not enough or isnan(found.low):
         return "inconclusive"
     if found.low > even:
         return "significant"

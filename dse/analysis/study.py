@@ -86,6 +86,13 @@ class Study:
         """The cost model of all problems."""
         return str(self.about["cost_model"])
 
+    @property
+    def tiles(self) -> str:
+        """Which tiles the problems' mappings have, in words; empty in a folder that does not say it."""
+        kinds = {each.get("tiles") for each in self.about.get("definitions", {}).values()}
+        kind = kinds.pop() if len(kinds) == 1 else None
+        return {"factors": "perfect factors", "any": "tiles of any size"}.get(kind or "", "")
+
     def unit(self, objective: str) -> str:
         """The unit of an objective's figures under the campaign's model; empty for one that is not ours."""
         return unit_of(objective, self.cost_model) if known_objective(objective) else ""

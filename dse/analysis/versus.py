@@ -9,7 +9,7 @@ import numpy as np
 from dse.analysis.findings import Comparison, Efficiency, Improvement, Interval
 from dse.analysis.runs import Runs, Stratum
 from dse.analysis.significance import enough_runs
-from dse.analysis.stats.bootstrap import Redraw, confidence_interval
+from dse.analysis.stats.bootstrap import Redraw, confidence_interval, interval_over_problems
 from dse.analysis.stats.comparing import chances_of_ending_lower, holm_corrected, order_of, signed_rank_p
 from dse.analysis.stats.runtimes import resampled_speedup, runtime_speedup, typical_ratio
 from dse.support.arrays import IntArray
@@ -55,7 +55,7 @@ def ends_lower(pairs: Sequence[tuple[Stratum, Stratum]], budget: int) -> tuple[I
     draws, centre = np.array(found), float(np.mean(values))
     wide = Redraw(*draws.shape).figures(draws).mean(axis=1)
     narrow = confidence_interval(draws.mean(axis=0), fewest_runs(pairs), len(pairs))
-    return Interval(centre, *narrow), Interval(centre, *confidence_interval(wide, len(pairs)))
+    return Interval(centre, *narrow), Interval(centre, *interval_over_problems(wide, len(pairs)))
 
 
 def fewest_runs(pairs: Sequence[tuple[Stratum, Stratum]]) -> int:
@@ -90,7 +90,7 @@ def _efficiency(runs: Runs, searcher: str, other: str) -> Efficiency:
         ends = confidence_interval(typical_ratio(np.stack(draws, axis=-1)), fewest_runs(pairs), len(pairs))
         ratio, over_problems = (
             Interval(centre, *ends),
-            Interval(centre, *confidence_interval(wide, len(pairs))),
+            Interval(centre, *interval_over_problems(wide, len(pairs))),
         )
     reached = sum(value > 0 for value in values)
     censored = reached < len(values)

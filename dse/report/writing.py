@@ -181,7 +181,8 @@ def tables_scope(report: Report) -> str:
     )
     named = [study.machine(name) for name in dict.fromkeys(problem[1] for problem in study.problems)]
     machines = f" on {', '.join(named)}" if study.about.get("machines") else ""
-    return f"{of}{machines}, cost model {study.cost_model}. {ratios}"
+    space = f", {study.tiles}" if study.tiles else ""
+    return f"{of}{machines}, cost model {study.cost_model}{space}. {ratios}"
 
 
 def table_of(report: Report, name: str) -> Table:

@@ -6,7 +6,7 @@ import re
 
 from experiments import RESULTS
 
-CHANCES = "Probability that a run of team is lower after so many samples, problems resampled too"
+CHANCES = "Probability that a run of team is lower after so many samples, of problems like these"
 Rows = list[dict[str, str]]
 Figure = tuple[float, float, float]
 

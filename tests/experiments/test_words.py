@@ -277,14 +277,14 @@ def test_trials_are_counted_as_they_were_recorded() -> None:
 WIDE = sorted(
     path.relative_to(RESULTS).as_posix()
     for path in RESULTS.glob("**/tables/versus.md")
-    if ", problems resampled too" in path.read_text("utf-8")
+    if ", of problems like these" in path.read_text("utf-8")
 )
 
 
 @pytest.mark.parametrize("path", WIDE)
 def test_the_word_beside_a_lead_is_that_of_its_own_interval(path: str) -> None:
     found = tables((RESULTS / path).read_text("utf-8"))
-    (rows,) = (rows for title, rows in found.items() if title.endswith(", problems resampled too"))
+    (rows,) = (rows for title, rows in found.items() if title.endswith(", of problems like these"))
     for row in rows:
         _, low, high = figure(row[budgets(row)[-1]])
         allowed = {"-", "inconclusive"}

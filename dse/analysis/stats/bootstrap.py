@@ -113,6 +113,11 @@ def confidence_interval(values: FloatArray, drawn: int, groups: int = 1) -> tupl
     return float(low), float(high)
 
 
+def interval_over_problems(values: FloatArray, problems: int) -> tuple[float, float]:
+    """The interval of a figure of which problems were drawn too; NaN of one, which says nothing of others."""
+    return confidence_interval(values, problems) if problems > 1 else (np.nan, np.nan)
+
+
 def middle_places(counts: CountArray) -> IntArray:
     """The sorted places of each resample's two middle values, (resamples, 2), equal for an odd number.
 

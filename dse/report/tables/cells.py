@@ -12,8 +12,8 @@ from dse.report.limits import missing_searchers
 
 ENDS = ("low", "high", "low_over_problems", "high_over_problems")
 """The columns of a figure's two intervals."""
-PROBLEMS_TOO = ", problems resampled too"
-"""What is said of intervals about problems like those of the campaign: at the end of a title."""
+PROBLEMS_TOO = "of problems like these"
+"""What intervals are about in which problems are drawn too: at the end of a title, and above a column."""
 
 
 def figure_numbers(narrow: Interval | None, wide: Interval | None) -> tuple[float, ...]:
@@ -29,6 +29,12 @@ def shown_figure(found: Interval | None, write: Callable[[float], str]) -> str:
     text = write(found.value)
     wide = found.wide and math.isfinite(found.value)
     return f"{text} [{write(found.low)}, {write(found.high)}]" if wide else text
+
+
+def titles_by_interval(study: Study, title: str) -> dict[bool, str]:
+    """Titles of a table about these problems and, from two on, of one about problems like them (True)."""
+    several = {True: f"{title}, {PROBLEMS_TOO}"} if len(study.solved) > 1 else {}
+    return {False: title, **several}
 
 
 def at_budgets(

@@ -14,7 +14,7 @@ from dse.report.formats import Section, Table, counted_noun, loss_text, ratio_te
 from dse.report.limits import without_whom
 
 REDUCTION_COLUMNS = tuple(item.name for item in fields(Reduction))
-QUESTION = "By what factor is each searcher's figure of a network or layer above the reference's?"
+QUESTION = "How many times the reference's figure is each searcher's, on each network and layer?"
 REDUCTION_HEADS = ("searcher", "seeds", "median", "best", "median / {0}'s", "best / {0}'s")
 
 

@@ -10,7 +10,7 @@ from dse.analysis.significance import Lead, figures_at_end, leading_by_ends
 from dse.analysis.study import Study
 from dse.report.formats import NOTHING, Section, Table, counted_noun, over_target
 from dse.report.limits import seeds_in_words
-from dse.report.tables.cells import ENDS, PROBLEMS_TOO, at_budgets, figure_numbers, why_dashes
+from dse.report.tables.cells import ENDS, at_budgets, figure_numbers, titles_by_interval, why_dashes
 
 QUESTION = "Who is nearest to the optimum after so many samples, and is the lead significant?"
 COLUMNS = (
@@ -57,7 +57,7 @@ def _means(
     """The interquartile means, with what a run costs and over whom the best is ahead."""
     seconds = {row.searcher: row.own_seconds + row.model_seconds for row in found}
     heads = ["searcher", "start", *(f"{budget:,}" for budget in study.budgets), "CPU s a run"]
-    for wide in (False, True):
+    for wide, head in titles_by_interval(study, title).items():
         # The lead is on these problems: what holds of problems like these stands in the table of pairs.
         leader = best if best and best.against and not wide else None
         note = (
@@ -74,7 +74,7 @@ def _means(
             for name in seconds
         ]
         shown = [*heads, f"lead of {leader.searcher}"] if leader else heads
-        yield Section(title + PROBLEMS_TOO * wide, shown, cells, note.strip())
+        yield Section(head, shown, cells, note.strip())
 
 
 def _medians(study: Study, found: Sequence[Standing], title: str, over: str) -> Iterator[Section]:
@@ -84,7 +84,7 @@ def _medians(study: Study, found: Sequence[Standing], title: str, over: str) -> 
     )
     fewest = {row.searcher: row.seeds for row in found}
     heads = ["searcher", "seeds", *(f"{budget:,}" for budget in study.budgets)]
-    for wide in (False, True):
+    for wide, head in titles_by_interval(study, title).items():
         figures = {
             (row.searcher, row.budget): row.median_over_problems if wide else row.median for row in found
         }
@@ -92,7 +92,7 @@ def _medians(study: Study, found: Sequence[Standing], title: str, over: str) -> 
             [name, str(count), *at_budgets(study, name, figures, over_target)]
             for name, count in fewest.items()
         ]
-        yield Section(title + PROBLEMS_TOO * wide, heads, cells, note)
+        yield Section(head, heads, cells, note)
 
 
 def leading_searcher(study: Study, findings: Findings) -> Lead | None:

@@ -10,7 +10,13 @@ from dse.analysis.significance import verdict_of_interval
 from dse.analysis.study import Study
 from dse.report.formats import NOTHING, Section, Table, factor_text
 from dse.report.limits import problems_in_words
-from dse.report.tables.cells import ENDS, PROBLEMS_TOO, figure_numbers, shown_figure
+from dse.report.tables.cells import (
+    ENDS,
+    PROBLEMS_TOO,
+    figure_numbers,
+    shown_figure,
+    titles_by_interval,
+)
 
 QUESTION = "How many times as many samples does one searcher need as another to be as good?"
 COLUMNS = (
@@ -60,12 +66,12 @@ def targets_table(study: Study, findings: Findings) -> Table:
         )
         for row in findings.efficiency
     ]
-    sections = [_fixed(study, findings, wide=False), _final(study, findings)]
-    sections += [_fixed(study, findings, wide=True), *_unreached(study, findings)]
+    fixed, *wide = _fixed(study, findings)
+    sections = [fixed, _final(study, findings), *wide, *_unreached(study, findings)]
     return Table.of("targets", QUESTION, COLUMNS, rows, sections, brief=2)
 
 
-def _fixed(study: Study, findings: Findings, wide: bool) -> Section:
+def _fixed(study: Study, findings: Findings) -> Iterator[Section]:
     """To within so many times the best known."""
     taus = sorted({row.tau for row in findings.targets}, reverse=True)
     found = {(row.searcher, row.tau): row for row in findings.targets}
@@ -77,14 +83,15 @@ def _fixed(study: Study, findings: Findings, wide: bool) -> Section:
         f"mostly does not get there, 0: {me} mostly does not."
     )
 
-    def cell(row: TargetRatio) -> str:
+    def cell(row: TargetRatio, wide: bool) -> str:
         return shown_figure(row.over_problems if wide else row.ratio, _times)
 
-    cells = [
-        [name, f"{budget:,}", *(cell(found[name, tau]) for tau in taus)]
-        for name, budget in {row.searcher: row.budget for row in findings.targets}.items()
-    ]
-    return Section(title + PROBLEMS_TOO * wide, ["searcher", "budget", *map(str, taus)], cells, note)
+    for wide, head in titles_by_interval(study, title).items():
+        cells = [
+            [name, f"{budget:,}", *(cell(found[name, tau], wide) for tau in taus)]
+            for name, budget in {row.searcher: row.budget for row in findings.targets}.items()
+        ]
+        yield Section(head, ["searcher", "budget", *map(str, taus)], cells, note)
 
 
 def _unreached(study: Study, findings: Findings) -> Iterator[Section]:
@@ -113,13 +120,12 @@ def _final(study: Study, findings: Findings) -> Section:
         multiple = "censored" if row.ratio is None else shown_figure(row.ratio, factor_text)
         reached = f"{row.reached} of {row.problems}"
         cells.append([row.searcher, row.other, multiple, over, reached, efficiency_sentence(study, row)])
-    title = "Samples to the other's median final loss: the other's as a multiple of the searcher's"
+    title = "How many times as many samples the other needs to reach its own median final loss"
     note = (
-        "Above 1, the searcher needs fewer. Median over problems of the ratio of expected running times, "
-        "failed runs counted on both sides, with 95 % confidence intervals; beside it those with problems "
-        "resampled too."
+        "As the searcher needs to reach it: above 1, the searcher needs fewer. Median over problems of the "
+        "ratio of expected running times, with 95 % confidence intervals. Runs that fail count on both sides."
     )
-    heads = ["searcher", "other", "multiple", "problems resampled too", "problems reached", "in words"]
+    heads = ["searcher", "other", "multiple", PROBLEMS_TOO, "problems reached", "in words"]
     return Section(title, heads, cells, note)
 
 
@@ -159,7 +165,7 @@ def _intervals(row: Efficiency) -> str:
     text = f" (95 % confidence interval {_factors(row.ratio)}" if row.ratio.wide else ""
     wide = row.over_problems
     if text:
-        text += f"; {_factors(wide)} with problems resampled too)" if wide and wide.wide else ")"
+        text += f"; {PROBLEMS_TOO} {_factors(wide)})" if wide and wide.wide else ")"
     return f"{text}: {said.get(found, found)}"
 
 

@@ -11,7 +11,7 @@ from dse.analysis.significance import Verdict, verdict_of, verdict_of_interval
 from dse.analysis.study import Study
 from dse.report.formats import NOTHING, Section, Table, counted_noun, probability_text
 from dse.report.limits import without_whom
-from dse.report.tables.cells import ENDS, PROBLEMS_TOO, at_budgets, figure_numbers, why_dashes
+from dse.report.tables.cells import ENDS, at_budgets, figure_numbers, titles_by_interval, why_dashes
 
 QUESTION = "How likely is a run of one searcher to beat one of another, and is the difference significant?"
 TEST = ("wins", "ties", "losses", "p", "p_holm")
@@ -69,11 +69,12 @@ def _by_budget(study: Study, findings: Findings) -> Iterator[Section]:
         f"Than one of the other searcher, ties half, mean over {_problems(findings)}, with 95 % confidence "
         "intervals. Wins, ties and losses "
         "are problems, by the median loss at the end; p is that of Wilcoxon's signed-rank test over them, "
-        f"corrected by Holm. {why_dashes(study)}"
+        "corrected by Holm. A lead is inconclusive where there are too few runs for an interval. "
+        f"{why_dashes(study)}"
     ).strip()
     heads = [f"{me} against", "lead", "seeds", *(f"{budget:,}" for budget in study.budgets)]
     heads += ["wins : ties : losses", "p (Holm)"]
-    for wide in (False, True):
+    for wide, head in titles_by_interval(study, title).items():
         figures = {
             (row.searcher, row.budget): row.over_problems if wide else row.chance for row in findings.versus
         }
@@ -90,7 +91,7 @@ def _by_budget(study: Study, findings: Findings) -> Iterator[Section]:
                     probability_text(test.p_holm) if test else NOTHING,
                 ]
             )
-        yield Section(title + PROBLEMS_TOO * wide, heads, cells, note)
+        yield Section(head, heads, cells, note)
 
 
 def _lead(findings: Findings, row: Versus, wide: bool) -> Verdict:
