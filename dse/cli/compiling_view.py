@@ -90,13 +90,13 @@ class CompilingView:
     def _say_begin(self) -> None:
         if self._said_at is None:
             self._said_at = time.monotonic()
-            say("compiling kernels, once after an installation")
+            say("compiling kernels that were not needed before; they are kept")
 
     def finish(self) -> None:
         """Say what it took, if it was said that it began; nothing more from now on."""
         self._stack.close()
         if self._said_at is not None and self.followed is not None and self.followed.done:
-            say(f"kernels were compiled, once after an installation: {short_number(self.followed.seconds)} s")
+            say(f"kernels were compiled, and are kept: {short_number(self.followed.seconds)} s")
 
 
 def _bar() -> Any:

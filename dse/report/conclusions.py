@@ -9,7 +9,7 @@ from dse.analysis.findings import Findings, Interval
 from dse.analysis.significance import Lead, Verdict, figures_at_end
 from dse.analysis.study import Study
 from dse.report.formats import counted_noun, names_in_sentence, over_target
-from dse.report.limits import problems_in_words, whose_reference
+from dse.report.limits import problems_in_words
 from dse.report.tables.standing import leading_searcher, ratio_goal
 from dse.report.tables.targets import efficiency_sentence
 from dse.report.warnings import study_warnings
@@ -128,7 +128,7 @@ def _whom(found: Sequence[str], best: Lead, all_of_them: bool) -> str:
 
 def _reference(study: Study, final: Mapping[str, Interval]) -> str:
     name = study.reference
-    subject = f"{name}, {whose_reference(study)},"
+    subject = f"{name}, the reference,"
     if name in study.cut:
         return f"{subject} has only {counted_noun(study.budget_of(name), 'sample')} a run."
     if name not in final:

@@ -20,13 +20,6 @@ def seeds_in_words(study: Study, ends: bool = False) -> str:
     return f"{least:,} to " * (least < most) + counted_noun(most, "seed")
 
 
-def whose_reference(study: Study) -> str:
-    """How the reference came to be it: what stands behind its name."""
-    if study.about.get("reference") == study.reference:
-        return "the reference"
-    return "the first searcher, as the campaign names no reference"
-
-
 def samples_in_words(study: Study) -> str:
     """How many samples a run has: "2,000 samples", or "up to" as many where some have fewer."""
     return "up to " * bool(study.cut) + counted_noun(study.budget, "sample")

@@ -93,8 +93,8 @@ def _few_seeds(study: Study) -> Iterator[str]:
         count = f"{least:,} to " * (least < most) + counted_noun(most, "seed")
         none = "" if least >= LEAST_SEEDS else ", and two seeds have none"
         yield (
-            f"Only {count} a problem{whose(list(few))}: confidence intervals of single problems take losses "
-            f"for log-normal{none}."
+            f"Only {count} a problem{whose(list(few))}: confidence intervals of single problems assume "
+            f"log-normal losses{none}."
         )
 
 

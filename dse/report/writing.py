@@ -24,7 +24,7 @@ from dse.report.formats import (
     names_in_sentence,
     plain_markdown,
 )
-from dse.report.limits import samples_in_words, seeds_in_words, whose_reference
+from dse.report.limits import samples_in_words, seeds_in_words
 from dse.report.summary import SUMMARY, study_summary
 from dse.report.tables import NAMES, make_tables
 from dse.report.tables.repriced import repriced_caveat, repriced_finding
@@ -175,9 +175,8 @@ def tables_scope(report: Report) -> str:
     of = f"{counted_noun(report.cells, 'cell')} of {samples_in_words(study)} a layer, {seeds_in_words(study)}"
     reference = study.reference
     ratios = (
-        f"Ratios are a searcher's figure divided by {reference}'s, "
-        f"{whose_reference(study)}: above 1, {reference} is "
-        "better."
+        f"Ratios are a searcher's figure divided by that of {reference}, the reference: above 1, {reference} "
+        "is better."
     )
     named = [study.machine(name) for name in dict.fromkeys(problem[1] for problem in study.problems)]
     machines = f" on {', '.join(named)}" if study.about.get("machines") else ""

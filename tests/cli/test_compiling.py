@@ -61,9 +61,9 @@ def test_what_takes_long_is_said_before_its_end_and_counted(
     numba.on_end(compiled())
     view.finish()
     assert capsys.readouterr().err.splitlines() == [
-        "dse: compiling kernels, once after an installation",
+        "dse: compiling kernels that were not needed before; they are kept",
         "dse: compiling kernels: 2 of 4 functions in 11 s, now price",
-        "dse: kernels were compiled, once after an installation: 11 s",
+        "dse: kernels were compiled, and are kept: 11 s",
     ]
 
 
@@ -71,7 +71,7 @@ def test_kernels_of_which_none_is_on_disk_are_said_before_all_else(
     clock: list[float], capsys: pytest.CaptureFixture[str]
 ) -> None:
     view, _ = follow(fresh=True)
-    assert capsys.readouterr().err == "dse: compiling kernels, once after an installation\n"
+    assert capsys.readouterr().err == "dse: compiling kernels that were not needed before; they are kept\n"
     view.finish()
     assert capsys.readouterr().err == ""
 

@@ -158,7 +158,7 @@ def _of_pairs(study: Study, findings: Findings) -> list[Drawing]:
         Drawing(
             "efficiency",
             "Who needs fewer samples",
-            "Samples that the other searcher needs to reach its own median final loss, as a multiple of "
+            "Samples that the other searcher needs to get where it ends, as a multiple of "
             "what the one needs. Right of 1 the one needs fewer; open dots were not reached on every "
             "problem." + _shorter(study),
             lambda width: efficiency_figure(study, findings, width),

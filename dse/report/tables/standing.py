@@ -62,7 +62,7 @@ def _means(
         leader = best if best and best.against and not wide else None
         note = (
             f"{_proven(study)}Interquartile mean of logarithms {over}, with 95 % confidence intervals. CPU "
-            f"seconds include those of the cost model. {_about_lead(leader)}{why_dashes(study)}"
+            f"seconds include those of the cost model. {_about_lead(leader)}{_too_few(found)}{why_dashes(study)}"
         )
         figures = {(row.searcher, row.budget): row.over_problems if wide else row.ratio for row in found}
         cells = [
@@ -111,6 +111,13 @@ def _about_lead(best: Lead | None) -> str:
         "probability that its run ends lower is above a half, reversed where it is below, and inconclusive "
         "where there are too few runs for either. "
     )
+
+
+def _too_few(found: Sequence[Standing]) -> str:
+    """What it means that a searcher's mean is infeasible; nothing where none is."""
+    if all(row.ratio.finite for row in found):
+        return ""
+    return "Infeasible: more than a quarter of these runs have found nothing feasible by then. "
 
 
 def _verdict(best: Lead, name: str) -> str:

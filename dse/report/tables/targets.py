@@ -120,10 +120,11 @@ def _final(study: Study, findings: Findings) -> Section:
         multiple = "censored" if row.ratio is None else shown_figure(row.ratio, factor_text)
         reached = f"{row.reached} of {row.problems}"
         cells.append([row.searcher, row.other, multiple, over, reached, efficiency_sentence(study, row)])
-    title = "How many times as many samples the other needs to reach its own median final loss"
+    title = "How many times the searcher's samples the other needs to get where it ends"
     note = (
-        "As the searcher needs to reach it: above 1, the searcher needs fewer. Median over problems of the "
-        "ratio of expected running times, with 95 % confidence intervals. Runs that fail count on both sides."
+        "Where the other ends is its median final loss. Above 1, the searcher gets there with fewer samples. "
+        "Median over problems of the ratio of expected running times, with 95 % confidence intervals. Runs "
+        "that fail count on both sides."
     )
     heads = ["searcher", "other", "multiple", PROBLEMS_TOO, "problems reached", "in words"]
     return Section(title, heads, cells, note)
@@ -150,9 +151,8 @@ def _compared(row: Efficiency) -> str:
     if math.isinf(ratio.value):
         return f"{searcher} finds feasible mappings where {other} finds none"
     text = (
-        f"{other} needs {factor_text(ratio.value)} times as many samples as {searcher} to "
-        "reach its own median "
-        f"final loss{_intervals(row)}"
+        f"{other} needs {factor_text(ratio.value)} times as many samples as {searcher} to reach "
+        f"{other}'s median final loss{_intervals(row)}"
     )
     return f"{text}; {never}" if fails else text
 
