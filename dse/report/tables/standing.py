@@ -62,7 +62,8 @@ def _means(
         leader = best if best and best.against and not wide else None
         note = (
             f"{_proven(study)}Interquartile mean of logarithms {over}, with 95 % confidence intervals. CPU "
-            f"seconds include those of the cost model. {_about_lead(leader)}{_too_few(found)}{why_dashes(study)}"
+            f"seconds include those of the cost model. {_about_lead(leader)}{_too_few(found)}"
+            f"{why_dashes(study)}"
         )
         figures = {(row.searcher, row.budget): row.over_problems if wide else row.ratio for row in found}
         cells = [
