@@ -124,6 +124,14 @@ def test_a_search_that_finds_nothing_says_what_its_model_said(dse: Dse, tmp_path
     assert "sample 0: what prices for the cost model crashed: ended with code 1: out of licences" in found.out
 
 
+def test_a_program_that_is_not_there_costs_no_sample(dse: Dse, tmp_path: Path) -> None:
+    where = ("--layer", "resnet18:0", "--accelerator", "edge", "--searcher", "random", "--budget", "30")
+    found = dse("search", *where, "--cost-model", f"command:{sys.executable} {tmp_path / 'none.py'}")
+    assert found.code == 2
+    assert "has priced none of the first 3 mappings, always for the same reason" in found.err
+    assert "No such file" in found.err
+
+
 # The program
 
 

@@ -159,7 +159,10 @@ class LineProcess:
         except subprocess.TimeoutExpired:
             return Refusal(Reason.CRASHED, "it closed its output")
         time.sleep(0.01)
-        return Refusal(Reason.CRASHED, _ended(code, b"".join(self._stderr)))
+        said = b"".join(self._stderr)
+        text = _ended(code, said)
+        # Said of each mapping it is the fault of the program. A signal says nothing of whose fault it is.
+        return Refusal(Reason.CRASHED, text, fault=text if said.strip() and code >= 0 else "", shown=text)
 
 
 def _start(
