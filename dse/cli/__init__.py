@@ -29,6 +29,8 @@ NEAREST = (
 """For letters of ours that an encoding may lack (prefixes, bars of blocks), what says the same."""
 MAX_LETTERS = 2000
 """Of a message: arguments, paths and names in it may be as long as anybody likes."""
+ALIKE = 0.75
+"""How like an option must be, from 0 to 1, to be asked after instead of one that is not known."""
 COMPLETE = "_DSE_COMPLETE"
 """The variable by which a shell asks for completion."""
 
@@ -133,7 +135,10 @@ def _usage_message(error: TyperException) -> str:
     help_hint = f"see '{context.command_path} --help'" if context else ""
     option, near = getattr(error, "option_name", None), getattr(error, "possibilities", None)
     if near is not None:
-        message = f"unknown option {option!r}; " + (f"did you mean {near[0]!r}?" if near else help_hint)
+        from difflib import get_close_matches
+
+        like = get_close_matches(option or "", near, n=1, cutoff=ALIKE)
+        message = f"unknown option {option!r}; " + (f"did you mean {like[0]!r}?" if like else help_hint)
     elif "Did you mean" not in message and help_hint:
         message = f"{message.rstrip('.')}; {help_hint}"
     message = message.rstrip(".")

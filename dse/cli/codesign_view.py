@@ -52,7 +52,7 @@ def show_codesign(found: Codesign, entry: dict[str, Any], out: Path | None, *, k
     boxes = "box" if found.boxes == 1 else "boxes"
     console.print(
         f"proof: {found.boxes:,} {boxes} of machines bounded, "
-        f"{found.machines_excluded:,} machines beyond a limit, "
+        f"at least {found.machines_excluded:,} machines beyond a limit, "
         f"{found.proofs:,} proofs of layers{earlier}, {output.short_number(found.cpu_seconds)} CPU s, "
         f"{output.short_number(found.seconds)} s"
     )

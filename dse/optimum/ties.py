@@ -12,7 +12,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from dse.core.certificate import Certificate, Incumbent, ProofInterrupted, Ties, priced_mapping
+from dse.core.certificate import BOUNDED, Certificate, Incumbent, ProofInterrupted, Ties, priced_mapping
 from dse.core.domains import prover_of
 from dse.core.objective import objective_named
 from dse.core.problem import AnyProblem
@@ -99,6 +99,8 @@ def verify_ties(problem: AnyProblem, found: Certificate, seed: int = 0) -> tuple
     if found.ties is None or found.best is None:
         return ()
     name, proof = "of mappings as good none has less of the other figure", found.ties.proof
+    if proof.status == BOUNDED:
+        name += " than the bound says"
     asked = problem.with_changes(objective=found.ties.objective)
     if found.ties.objective != other_objective(problem, found):
         return (Check(name, False, f"what was proven is {found.ties.objective}"),)

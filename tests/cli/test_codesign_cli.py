@@ -60,7 +60,7 @@ def test_it_shows_the_machine_and_its_proof(dse: Dse, given: tuple[str, ...], tm
     entry = json.loads((tmp_path / "out" / "codesign.json").read_text())
     bounded = re.search(r"proof: (\d+) box(?:es)? of machines bounded, ", found.out)
     kept = re.search(
-        r"(\d+) box(?:es)?, none divided and those beyond a limit too, of 8 machines, 8 in the space",
+        r"(\d+) box(?:es)? that were not divided further: 8 of 8 machines, 0 in two boxes",
         found.out,
     )
     certificate = json.loads((tmp_path / "out" / "certificate.json").read_text())

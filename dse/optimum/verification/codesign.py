@@ -77,11 +77,9 @@ def _boxes(found: Codesign) -> Check:
         others = boxes[place + 1 :]
         apart = (others[:, :, 0] > box[:, 1]) | (others[:, :, 1] < box[:, 0])
         overlap += int((~apart.any(axis=1)).sum())
-    # What `dse codesign` counts were bounded: those that were divided too, and none beyond a limit.
-    kept = (
-        f"{len(boxes):,} {'box' if len(boxes) == 1 else 'boxes'}, none divided and those beyond a limit too"
-    )
-    seen = f"{kept}, of {int(sizes.sum()):,} machines, {every:,} in the space, {overlap:,} overlaps"
+    # What `dse codesign` counts were bounded: those that were divided too, and none that a limit excludes.
+    kept = f"{len(boxes):,} {'box' if len(boxes) == 1 else 'boxes'} that were not divided further"
+    seen = f"{kept}: {int(sizes.sum()):,} of {every:,} machines, {overlap:,} in two boxes"
     return Check("the boxes hold every machine, each once", overlap == 0 and sizes.sum() == every, seen)
 
 
