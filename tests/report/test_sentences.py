@@ -186,7 +186,7 @@ class Reader:
 
     def efficiency(self, text: str) -> None:
         """The multiple, its interval and what is significant are those of the table's row."""
-        found = re.search(r"(\S+) needs ([\d.,]+) times as many samples as (\S+) to reach its own", text)
+        found = re.search(r"(\S+) needs ([\d.,]+) times as many samples as (\S+) to reach \1's median", text)
         assert found is not None, text
         (row,) = (r for r in self.final() if (r["searcher"], r["other"]) == (found[3], found[1]))
         value, low, high = (float(row[name]) for name in ("ratio", "low", "high"))

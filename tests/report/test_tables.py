@@ -138,7 +138,7 @@ def test_any_table_can_be_printed_in_full(tmp_path: Path, dse: Dse) -> None:
     assert "What has each searcher found on each layer" in out
     assert "Every layer after 500 samples" in out
     assert "Every layer after 1,000 samples" in out
-    assert "walk needs 0.0017 times as many samples as marl to reach its own" in " ".join(out.split())
+    assert "walk needs 0.0017 times as many samples as marl to reach walk's" in " ".join(out.split())
     assert "net: latency" not in out
     message = dse("report", folder, "--table", "layer").refused()
     assert message == "unknown table 'layer' in --table; did you mean 'layers'?"
