@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from dse.search.api import Best
 
 WIDTH = 40
+EVEN = "even"
 EIGHTHS = " ▏▎▍▌▋▊▉"
 ACCESSES = ("reads", "fills", "updates")
 DIGITS = 6
@@ -53,6 +54,12 @@ def show_best(
         show_detail(console, parts, tensors=detail)
     elif detail:
         console.print(f"cost model {problem.model.name!r} does not say where they go")
+
+
+def show_nests(console: Console, nests: Iterable[str]) -> None:
+    """Say that what is proven of such kinds of nests is over even ones, if that is so: there are others."""
+    if EVEN in nests:
+        console.print("over even nests alone; --nests uneven takes the others too")
 
 
 def within_limits(problem: AnyProblem) -> str:

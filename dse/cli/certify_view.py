@@ -9,7 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dse.cli import output
-from dse.cli.best_view import DIGITS, best_figures, show_best, show_folder, show_totals, within_limits
+from dse.cli.best_view import (
+    DIGITS,
+    best_figures,
+    show_best,
+    show_folder,
+    show_nests,
+    show_totals,
+    within_limits,
+)
 from dse.core.cost_models import unit_of
 from dse.support.quantities import energy_in_words, quantity_in_words
 
@@ -123,8 +131,7 @@ def show_network(data: Mapping[str, Any], out: Path | None, *, kept: bool, roofl
     title = f"{data['network']}, {data['accelerator']}, least {objective}, cost model {data['cost_model']}"
     title += ANY_SIZE * any(entry["tiles"] == "any" for entry in data["layers"])
     output.print_table(console, title, heads, rows, figures=heads[3:])
-    if any(entry.get("nests") == "even" for entry in data["layers"]):
-        console.print("over even nests alone; --nests uneven takes the others too")
+    show_nests(console, [entry.get("nests", "") for entry in data["layers"]])
     for source in dict.fromkeys(said for entry in data["layers"] for said in entry.get("energies", ())):
         console.print(f"energy: {source}")
     if roofline:

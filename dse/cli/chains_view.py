@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dse.cli import output
+from dse.cli.best_view import show_nests
 from dse.core.cost_models import unit_of
 from dse.optimum.chains.sharing import described_loops
 from dse.support.errors import InputError
@@ -80,6 +81,7 @@ def show_chains(proof: ChainProof, data: Mapping[str, Any], residence: Residence
         return
     claim = data["status"] if data["gap"] == 0 else f"{data['status']}, gap {data['gap']:.2%}"
     console.print(f"{claim} {proof.objective} {quantity_in_words(best.loss, unit, DIGITS)}", style="green")
+    show_nests(console, [getattr(proof.problem.accelerator, "nests", "")])
     _show_staying(console, proof)
     _show_runs(console, proof, residence)
     _show_gain(console, data)

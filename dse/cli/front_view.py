@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dse.cli import output
-from dse.cli.best_view import DIGITS, show_folder
+from dse.cli.best_view import DIGITS, show_folder, show_nests
 from dse.core.objective import parse_objectives
 from dse.support.errors import InputError
 from dse.support.quantities import quantity_in_words
@@ -42,12 +42,13 @@ def show_front(problem: AnyProblem, entry: Mapping[str, Any], out: Path | None) 
     else:
         output.print_heading(console, title)
     console.print(_claim(entry))
+    show_nests(console, [getattr(problem.accelerator, "nests", "")])
     _show_checks(console, [entry])
     show_folder(console, out)
 
 
-def show_network_front(data: Mapping[str, Any], out: Path | None) -> None:
-    """Print a network's front, and what its layers' are."""
+def show_network_front(problem: AnyProblem, data: Mapping[str, Any], out: Path | None) -> None:
+    """Print a network's front, and what its layers' are; the problem is that of one of them."""
     console, points = output.make_console(), data["points"]
     title = f"{data['network']}, {data['accelerator']}, fronts of latency and energy, {data['cost_model']}"
     rows = [
@@ -75,6 +76,7 @@ def show_network_front(data: Mapping[str, Any], out: Path | None) -> None:
             else ("the time ran out: there may be more points; the same command goes on from here")
         )
         console.print(why, style="red")
+    show_nests(console, [getattr(problem.accelerator, "nests", "")])
     _show_checks(console, data["layers"])
     show_folder(console, out)
 

@@ -325,7 +325,7 @@ def _certify_fronts(
     elif network is None:
         show_front(problems[name], shown, out)
     else:
-        show_network_front(shown, out)
+        show_network_front(next(iter(problems.values())), shown, out)
     _exit(
         [{**entry, "best": entry["status"] != "infeasible" or None} for entry in shown.get("layers", [shown])]
     )

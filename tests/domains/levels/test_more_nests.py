@@ -167,8 +167,9 @@ def test_the_command_says_what_is_proven_of_both(tmp_path: Path, dse: Dse) -> No
     again = json.loads(dse(*priced, "--mapping", f"{out}/mapping.json", "--json").out)
     assert again["loss"]["edp"] == entry["best"]["loss"]
     network = ("certify", "--network", f"{tmp_path}/net.toml", *given[2:], *asked[5:])
-    assert "uneven" not in dse(*network, "--chains").out
-    assert "\nover even nests alone; --nests uneven takes the others too\n" in dse(*network).out
+    several = ("--objective", "latency,energy")
+    for words in (network, (*network, "--chains"), (*asked, *several), (*network, *several)):
+        assert "\nover even nests alone; --nests uneven takes the others too\n" in dse(*words).out
     for extra, reach in (
         (("--nests", "even"), "over even nests alone, as asked"),
         (
