@@ -89,6 +89,10 @@ def machines() -> None:
     problem.space.keep_inside(genes, genes, np.zeros(len(genes), np.int64))
     problem.space.features(genes)
     certify(problem, cache=False)
+    # Tiles that do not divide have a price and bounds of their own.
+    certify(
+        MachineProblem(Layer.gemm(3, 2, 1), load_machine("gemmini"), "edp", "timeloop", "any"), cache=False
+    )
 
 
 SHARES: tuple[Callable[[], None], ...] = (machines, maestro, loopnest, complete)
