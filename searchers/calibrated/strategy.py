@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from searchers.calibrated import Calibrated
     from searchers.team.selection import Batch
 
+Merit = Callable[[IntArray, FloatArray], FloatArray]
+"""Of points (n, genes) and their terms (n, terms)."""
 LISTED = 40
 """Mappings near the adviser's optimum that are looked at."""
 WISH = 2.0
@@ -45,6 +47,16 @@ PATIENCE, TRIFLE = 4, 0.003
 """Samples without an improvement, by more than a trifle, after which deviations count double."""
 FAULT = 0.3
 """A deviation of what is predicted of refusals, -1 for none and 1 for one."""
+
+
+def rank_correlation(one: FloatArray, other: FloatArray) -> float:
+    """Spearman's, ties by their mean rank; scipy's takes seconds to be imported."""
+    ranks = np.empty((2, len(one)))
+    for row, each in zip(ranks, (one, other), strict=True):
+        _, place, counts = np.unique(each, return_inverse=True, return_counts=True)
+        row[:] = (np.cumsum(counts) - (counts - 1) / 2)[place]
+    left, right = ranks - ranks.mean(axis=1, keepdims=True)
+    return float(left @ right / np.sqrt((left @ left) * (right @ right)))
 
 
 class UselessAdviser(SearchNote):
@@ -137,12 +149,11 @@ class Strategy:
         rules = Rules(shown, self._refused, chances)
         return lambda points: rules.log_chance(self._adviser.traits(points)[0])
 
-    def _cautious(self) -> Callable[[IntArray], FloatArray]:
+    def _cautious(self) -> Merit:
         """The merit of points while nothing is measured: likely to run, and low in all terms."""
         chance = self._log_chance()
 
-        def merit(points: IntArray) -> FloatArray:
-            _, terms = self._adviser.terms(points)
+        def merit(points: IntArray, terms: FloatArray) -> FloatArray:
             costs = [usual.expected(self._first(terms, each)) for each, usual in enumerate(self._usual)]
             said = WISH * np.log(self._adviser.losses(points)) + np.log(costs).sum(axis=0)
             found: FloatArray = chance(points) - said
@@ -150,7 +161,7 @@ class Strategy:
 
         return merit
 
-    def _pick(self, merit: Callable[[IntArray], FloatArray]) -> IntArray:
+    def _pick(self, merit: Merit) -> IntArray:
         """The point of the greatest merit, of those that are new, that descents from many points find."""
         rows = np.argsort(self._losses, kind="stable")[:ELITES]
         pool = np.concatenate([self._elites, self._best, self._genes[rows]])
@@ -159,10 +170,11 @@ class Strategy:
         for _ in range(ROUNDS):
             pool = np.unique(self._space.canonical(pool), axis=0)
             pool = pool[self._allowed(pool)]
-            merits = merit(pool)
+            terms = self._adviser.terms(pool)[1]
+            merits = merit(pool, terms)
             order = np.argsort(-merits, kind="stable")
             first = order[:LOOKED_AT]
-            new = first[self._unlike(pool[first])]
+            new = first[self._unlike(pool[first], terms[first])]
             if len(new) and merits[new[0]] > value:
                 best, value = pool[new[:1]], merits[new[0]]
             elites = pool[order[:ELITES]]
@@ -171,7 +183,7 @@ class Strategy:
         self._elites = elites
         return best if value > -np.inf else self._space.sample(self._rng, 1)
 
-    def _fitted(self) -> Callable[[IntArray], FloatArray]:
+    def _fitted(self) -> Merit:
         """Fit to the samples: the log of the expected improvement of points."""
         rows = self._usable_samples()
         genes, logs = self._genes[rows], np.log(self._figures[rows])
@@ -197,8 +209,7 @@ class Strategy:
         chance = self._log_chance()
         faults, wider = self._faults(), 1 + self._idle() / PATIENCE
 
-        def merit(points: IntArray) -> FloatArray:
-            _, there = self._adviser.terms(points)
+        def merit(points: IntArray, there: FloatArray) -> FloatArray:
             counts, structure = self._counts(there), self._structure(points)
             means, deviation = residual.at(counts, structure)
             means, deviation = means + trend(there), deviation * wider
@@ -233,15 +244,13 @@ class Strategy:
 
     def _doubt(self, terms: FloatArray, figures: FloatArray) -> None:
         """See by leaving samples out whether the adviser is of use."""
-        from scipy.stats import spearmanr
-
         said = np.zeros(len(terms))
         for factor in range(figures.shape[1]):
             own, measured = self._first(terms, factor), figures[:, factor]
             said += np.log(Trend(own, measured).left_out(own, measured))
         measured = figures.prod(axis=1)
         constant = not (np.ptp(said) and np.ptp(measured))
-        self.agreement = 0.0 if constant else float(spearmanr(said, measured).statistic)
+        self.agreement = 0.0 if constant else rank_correlation(said, measured)
         if not self.agreement > self._settings.least_agreement:
             self.useless = True
             warnings.warn(
@@ -254,10 +263,10 @@ class Strategy:
 
     # What is seen of mappings.
 
-    def _unlike(self, points: IntArray) -> BoolArray:
+    def _unlike(self, points: IntArray, there: FloatArray) -> BoolArray:
         """Which points are new, and no term of the adviser's is the same as for one that was asked for."""
         asked = np.concatenate([self._genes, self._picked])
-        _, terms = self._adviser.terms(np.concatenate([asked, points]))
+        terms = np.concatenate([self._adviser.terms(asked)[1], there])
         _, first, place = np.unique(terms, axis=0, return_index=True, return_inverse=True)
         new: BoolArray = (first[place.ravel()] >= len(asked))[len(asked) :]
         return new & (self._visited.find(points) < 0)
@@ -274,8 +283,6 @@ class Strategy:
         self._mean, spread = logs.mean(axis=0), logs.std(axis=0)
         self._varying = np.flatnonzero(spread > 1e-9)
         self._spread = spread[self._varying]
-        structure = self._structure(drawn)
-        self._structure_spread = structure.std(axis=0)
 
     def _counts(self, terms: FloatArray) -> FloatArray:
         logs = np.log2(1 + terms) - self._mean

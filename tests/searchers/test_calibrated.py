@@ -20,7 +20,7 @@ from dse.search.api import Result
 from dse.support.errors import InputError
 from searchers.calibrated import Calibrated
 from searchers.calibrated.ensemble import Ensemble, Usual
-from searchers.calibrated.strategy import UselessAdviser
+from searchers.calibrated.strategy import UselessAdviser, rank_correlation
 from searchers.calibrated.trend import Trend
 
 LAYER, EDGE = Layer("CONV", 8, 8, 8, 8, 3, 3, (1, 1), (1, 1)), PRESETS["eyeriss-small"]
@@ -146,3 +146,10 @@ def test_a_trend_and_every_member_of_an_ensemble_find_weights_that_samples_tell(
     assert (trend.weights >= 0).all()
     members = Ensemble(Usual(terms), terms, measured, rng)
     assert np.abs(np.exp(members.logs(terms)) / measured[:, np.newaxis] - 1).mean() < 0.05
+
+
+def test_the_rank_correlation_is_spearmans_ties_too() -> None:
+    from scipy.stats import spearmanr
+
+    one, other = np.random.default_rng(0).integers(0, 9, (2, 30)).astype(np.float64)
+    assert rank_correlation(one, other) == pytest.approx(spearmanr(one, other).statistic)
