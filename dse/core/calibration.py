@@ -5,6 +5,7 @@ samples = 60
 error = 0.042
 rank = 0.93
 best = { "resnet18:3" = 51200.0 }    # cycles, of the best sample of each layer
+clock_ghz = 1.0                      # of these cycles; the fitted machine has another
 useful = false                       # only where the fit is of no use
 reason = "..."                       # and then why
 refused = "..."                      # only where a judge refused samples: how to leave such mappings out
@@ -18,6 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dse.support.errors import InputError, shorten
+from dse.support.quantities import prefixed
 from dse.support.toml import is_toml, read_toml, toml_value
 from dse.support.validation import check_keys, check_table, positive_number, whole_number
 
@@ -41,7 +43,8 @@ class FitNote:
     """The table. `error` is relative, of the median sample left out of the fit, and so is `rank` of those.
 
     `rank` is NaN where no layer has samples to order, and None in files that do not say it; `best` are the
-    least measured cycles by layer; `reason` says why it is not `useful`, and `refused` what a judge refused.
+    least measured cycles by layer, of the clock `clock_ghz`; `reason` says why it is not `useful`, and
+    `refused` what a judge refused.
     """
 
     samples: int
@@ -51,6 +54,7 @@ class FitNote:
     useful: bool = True
     reason: str = ""
     refused: str = ""
+    clock_ghz: float | None = None
 
     @property
     def lines(self) -> list[str]:
@@ -61,11 +65,20 @@ class FitNote:
             lines.append(f"rank = {self.rank:.6g}" + (f"  # {poor}" if poor else ""))
         if self.best:
             lines.append(f"best = {toml_value(dict(self.best))}  # cycles, of the best sample")
+            if self.clock_ghz is not None:
+                lines.append(f"clock_ghz = {self.clock_ghz:.17g}  # of these cycles")
         if not self.useful:
             lines += ["useful = false", f"reason = {toml_value(self.reason)}"]
         if self.refused:
             lines.append(f"refused = {toml_value(self.refused)}")
         return lines
+
+    def measured(self, cycles: float) -> str:
+        """Cycles of a sample, with the time that they take: those of a fitted machine have another clock."""
+        if self.clock_ghz is None:
+            return f"{cycles:,.0f} cycles"
+        seconds = prefixed(cycles / self.clock_ghz * 1e-9, "s")
+        return f"{cycles:,.0f} cycles of {self.clock_ghz:g} GHz, {seconds}"
 
     def __str__(self) -> str:
         said = [f"fitted to {self.samples} samples: those left out of the fit are {self.error:.1%} off"]
@@ -112,15 +125,15 @@ def without_calibration(data: dict[str, Any], where: str) -> dict[str, Any]:
 
 def fits_said(files: Mapping[str, str | None]) -> Iterator[str]:
     """What fits of files are worth, by what they are of: a line of each file that says it, and what to do."""
-    best: dict[str, float] = {}
+    best: dict[str, str] = {}
     fitted = False
     for what, path in files.items():
         if path is not None and is_toml(path) and KEY in (data := read_toml(path, f"file {path!r}")):
             note = _read(data[KEY], f"file {path!r}")
-            fitted, best = True, best | dict(note.best)
+            fitted, best = True, best | {name: note.measured(cycles) for name, cycles in note.best.items()}
             yield f"{what} {note}"
     if fitted:
-        shown = [f"{name} {cycles:,.0f} cycles" for name, cycles in list(best.items())[:MOST_LAYERS]]
+        shown = [f"{name} {measured}" for name, measured in list(best.items())[:MOST_LAYERS]]
         more = [f"{len(best) - MOST_LAYERS} more in the file"] if len(best) > MOST_LAYERS else []
         samples = f" (the best samples: {', '.join(shown + more)})" if best else ""
         yield f"{MEASURE}{samples}"
@@ -137,7 +150,7 @@ def _read(said: object, where: str) -> FitNote:
         data,
         f"{where}: {KEY}",
         required=("samples", "error"),
-        optional=("rank", "best", "useful", "reason", "refused"),
+        optional=("rank", "best", "useful", "reason", "refused", "clock_ghz"),
     )
     if rank is not None and not (isinstance(rank, int | float) and (math.isnan(rank) or -1 <= rank <= 1)):
         raise InputError(f"{where}: {KEY}: rank must be a number from -1 to 1, got {shorten(rank)}")
@@ -154,4 +167,5 @@ def _read(said: object, where: str) -> FitNote:
         best,
         useful,
         *(str(data.get(name, "")) for name in ("reason", "refused")),
+        clock_ghz=positive_number(data["clock_ghz"], f"{where}: clock_ghz") if "clock_ghz" in data else None,
     )

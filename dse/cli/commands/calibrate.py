@@ -185,6 +185,7 @@ def _write(found: Any, folder: Path) -> None:
         found.useful,
         found.reason,
         found.refused,
+        found.constants["clock_ghz"].said,
     )
     lines += note.lines
     write_whole(folder / "machine.toml", "\n".join(lines) + "\n")
