@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 PICTURE = "roofline.png"
 UNITS = ("bit", "word")
-ANY_SIZE = ", tiles of any size"
+TILES = {"any": ", tiles of any size", "factors": ", perfect factors"}
+"""What a heading says of the tiles that a proof is over."""
 
 
 class LayerBar:
@@ -79,7 +80,7 @@ def show_layer(
     console, unit = output.make_console(), unit_of(problem.objective, problem.model.name)
     machine = problem.accelerator.called(entry["accelerator"])
     title = f"{entry['layer']} ({problem.layer}), {machine}, cost model {problem.model_spec}"
-    title += ANY_SIZE * (entry["tiles"] == "any")
+    title += TILES.get(entry["tiles"], "")
     output.print_heading(console, title + within_limits(problem))
     best, reach = certificate.best, _of_nests(certificate, problem, unit)
     if best is None:
@@ -129,7 +130,8 @@ def show_network(data: Mapping[str, Any], out: Path | None, *, kept: bool, roofl
     gap = ("gap",) if open_ else ()
     heads = ("layer", "repeats", "status", *gap, f"least {objective}", "cycles", "energy", "seconds")
     title = f"{data['network']}, {data['accelerator']}, least {objective}, cost model {data['cost_model']}"
-    title += ANY_SIZE * any(entry["tiles"] == "any" for entry in data["layers"])
+    kinds = {entry["tiles"] for entry in data["layers"]}
+    title += TILES.get("any" if "any" in kinds else min(kinds, default=""), "")
     output.print_table(console, title, heads, rows, figures=heads[3:])
     show_nests(console, [entry.get("nests", "") for entry in data["layers"]])
     for source in dict.fromkeys(said for entry in data["layers"] for said in entry.get("energies", ())):

@@ -166,6 +166,7 @@ def _read(said: object, where: str) -> FitNote:
         rank,
         best,
         useful,
-        *(str(data.get(name, "")) for name in ("reason", "refused")),
+        reason=str(data.get("reason", "")),
+        refused=str(data.get("refused", "")),
         clock_ghz=positive_number(data["clock_ghz"], f"{where}: clock_ghz") if "clock_ghz" in data else None,
     )
