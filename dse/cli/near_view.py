@@ -67,6 +67,11 @@ def list_in_words(listed: Listed, unit: str, among: str) -> str:
     kind = f"best {mappings}" if share is None else f"{mappings} within {share * 100:g}% of the optimum"
     if listed.wanted.most == count and share is not None:
         kind = f"best {kind}"
+    if listed.complete and listed.wanted.most == count:
+        return (
+            f"{count:,} {kind}: it is proven that none is better; others may be as good as the last "
+            f"(each nest of loops once{among})"
+        )
     if listed.complete:
         return f"{count:,} {kind}: it is proven that there are no others (each nest of loops once{among})"
     if count >= MOST:

@@ -91,7 +91,21 @@ def start_points(problem: AnyProblem, start: Start) -> Points:
     if not isinstance(mappings, Sequence) or not mappings:
         raise InputError(f"{where} must be {TEMPLATES!r}, a file, or mappings, got {shorten(start)}")
     with errors_within(where):
-        return _points([problem.vectors(mappings)])
+        try:
+            return _points([problem.vectors(mappings)])
+        except InputError as error:
+            raise InputError(f"{error}{_other_tiles(problem, mappings)}") from None
+
+
+def _other_tiles(problem: AnyProblem, mappings: Sequence[Any]) -> str:
+    """What would take mappings that the space has not: tiles of any size, or nothing."""
+    if problem.options.get("tiles") != "factors":
+        return ""
+    try:
+        problem.with_changes(tiles="any").vectors(mappings)
+    except InputError:
+        return ""
+    return "; with tiles of any size (--tiles any) the search can begin there"
 
 
 def _best_found(problem: AnyProblem, folder: Path) -> IntArray:

@@ -47,6 +47,7 @@ def test_of_machines_of_levels_the_table_says_which_orders_it_is_over(dse: Dse) 
     asked = ("certify", "--layer", "resnet18:6", "--accelerator", "gemmini", "--nests", "even")
     shown = dse(*asked, "--cost-model", "timeloop", "--objective", "edp", "--fresh", "--best", "3")
     assert shown.code == 0
+    assert "3 best mappings: it is proven that none is better; others may be as good as the last" in shown.out
     said = "(each nest of loops once; even nests, without orders that are never better than another)"
     assert said in shown.out
     assert "one of them: levels from the outermost in, each with the tensors that it keeps" in shown.out

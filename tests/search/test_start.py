@@ -203,3 +203,11 @@ def test_a_campaign_has_a_start_for_all_searchers_or_for_some(tmp_path: Path) ->
     assert starts(own) == [0, 3]
     with pytest.raises(InputError, match=r"alexnet:conv2 on eyeriss-small, edp: start 'templates': no"):
         starts('start = "templates"\nfixed = {"outer.parallel" = "C"}\n' + both)
+
+
+def test_a_start_whose_tiles_do_not_divide_is_refused_with_what_takes_it() -> None:
+    whole = TEMPLATES[0]
+    outer = replace(whole.outer, tile=whole.outer.tile._replace(K=PROBLEM.layer.K - 1))
+    words = r"outer\.tile\.K = \d+ does not divide .* \(--tiles any\) the search can begin there"
+    with pytest.raises(InputError, match=words):
+        start_points(PROBLEM, [replace(whole, outer=outer)])

@@ -85,6 +85,8 @@ def command(
             answers.append(searched.answers)
             judges.setdefault(searched.judge, place)
             machines += [searched.machine] if accelerator is None else []
+        elif not Path(place).exists():
+            raise InputError(f"samples {place!r}: there is no such file or folder")
         elif accelerator is None:
             raise InputError("files of samples need --accelerator A, the machine as it is said to be")
         else:

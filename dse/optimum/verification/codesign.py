@@ -114,7 +114,7 @@ def _lemmas_hold_for_machines(found: Codesign, rng: np.random.Generator) -> Chec
             for line in box["lines"]:
                 for shares in line["lemmas"]:
                     wrong += not _spent(lemmas, shares, space, machine, line)
-    return Check("lemmas speak for the machines of their boxes", not wrong, f"{drawn:,} machines drawn")
+    return Check("proofs of layers hold for their boxes' machines", not wrong, f"{drawn:,} machines drawn")
 
 
 def _spent(lemmas: Sequence[Any], shares: Any, space: Any, machine: dict[str, float], line: Any) -> bool:

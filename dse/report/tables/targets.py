@@ -124,7 +124,7 @@ def _final(study: Study, findings: Findings) -> Section:
     note = (
         "Where the other ends is its median final loss. Above 1, the searcher gets there with fewer samples. "
         "Median over problems of the ratio of expected running times, with 95 % confidence intervals. Runs "
-        "that fail count on both sides."
+        "that fail count on both sides. Where there are too few runs it is inconclusive."
     )
     heads = ["searcher", "other", "multiple", PROBLEMS_TOO, "problems reached", "in words"]
     return Section(title, heads, cells, note)

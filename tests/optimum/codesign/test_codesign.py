@@ -269,7 +269,7 @@ def test_a_result_is_verified_and_one_that_was_changed_is_not(
     wide = copy.deepcopy(found.certificate)
     for lemma in wide["lemmas"]:
         lemma["limits"] = [limit / 100 for limit in lemma["limits"]]
-    assert "lemmas speak for the machines of their boxes" in failing(certificate=wide)
+    assert "proofs of layers hold for their boxes' machines" in failing(certificate=wide)
 
 
 @pytest.mark.parametrize(

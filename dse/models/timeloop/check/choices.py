@@ -31,6 +31,7 @@ from dse.domains.levels.workload import Tensor, Workload
 from dse.support.arrays import FloatArray, IntArray
 
 NAME = "no choice of storages and factors has a better nest"
+DRAWN = "of storages and factors that were drawn none has a better nest"
 MOST_CHOICES, AT_ONCE = 50_000, 20_000
 """Choices that are looked at, and of them at a time; of more, so many are drawn."""
 MOST_WAYS = 300_000
@@ -112,8 +113,9 @@ class _Look:
         seen = f"{self.looked:,} looked at" if self.looked == every else f"{self.looked:,} of {every:,} drawn"
         seen += f": {self.ruled_out:,} ruled out by bounds, {self.priced:,} nests of the others priced"
         if self.left:
-            seen += f", {self.left:,} choices left"
-        return Check(NAME, not self.better, self.better or seen)
+            seen += f", {self.left:,} choices neither ruled out nor priced"
+        whole = self.looked == every and not self.left
+        return Check(NAME if whole else DRAWN, not self.better, self.better or seen)
 
     def _picks(self, counts: Sequence[int], every: int) -> Iterator[tuple[Keep, IntArray]]:
         if every <= MOST_CHOICES:

@@ -101,6 +101,7 @@ def test_of_more_choices_than_are_looked_at_it_says_how_many_were_drawn(
     monkeypatch.setattr(choices, "MOST_CHOICES", 10)
     check = checked(problem, found)
     assert check.passed
+    assert check.name == choices.DRAWN
     assert "10 of " in check.seen
     assert "drawn" in check.seen
 
