@@ -116,8 +116,13 @@ def show_layer(
     show_folder(console, out)
 
 
-def show_network(data: Mapping[str, Any], out: Path | None, *, kept: bool, roofline: bool) -> None:
-    """Print a network's optima: a row a layer, and the totals; `kept` says that the next run goes on."""
+def show_network(
+    problem: AnyProblem, data: Mapping[str, Any], out: Path | None, *, kept: bool, roofline: bool
+) -> None:
+    """Print a network's optima: a row a layer, and the totals; `kept` says that the next run goes on.
+
+    `problem` is any of its layers'.
+    """
     console, objective = output.make_console(), data["objective"]
     unit = unit_of(objective, data["cost_model"])
     open_ = [entry for entry in data["layers"] if entry["status"] == "bounded"]
@@ -132,7 +137,7 @@ def show_network(data: Mapping[str, Any], out: Path | None, *, kept: bool, roofl
     title = f"{data['network']}, {data['accelerator']}, least {objective}, cost model {data['cost_model']}"
     kinds = {entry["tiles"] for entry in data["layers"]}
     title += TILES.get("any" if "any" in kinds else min(kinds, default=""), "")
-    output.print_table(console, title, heads, rows, figures=heads[3:])
+    output.print_table(console, title + within_limits(problem), heads, rows, figures=heads[3:])
     show_nests(console, [entry.get("nests", "") for entry in data["layers"]])
     for source in dict.fromkeys(said for entry in data["layers"] for said in entry.get("energies", ())):
         console.print(f"energy: {source}")

@@ -46,6 +46,12 @@ def test_an_optimum_under_limits_is_proven_and_says_them(dse: Dse, tmp_path: Pat
     assert free["best"]["loss"] < found["best"]["loss"]
 
 
+def test_the_heading_of_a_network_says_its_limits(dse: Dse) -> None:
+    asked = ("--network", "mlp", "--accelerator", "edge", "--objective", "latency", "--tiles", "factors")
+    shown = dse("certify", *asked, "--limit", "l2_use <= 50%")
+    assert "cost model loopnest, perfect factors, l2_use <= 0.5" in " ".join(shown.out.split())
+
+
 def test_limits_that_nothing_meets_are_proven_so_and_explained(dse: Dse) -> None:
     found = dse("certify", *LAYER, "--limit", "l1_use <= 0.001", "--fresh")
     assert found.code == 1

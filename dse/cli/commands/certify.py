@@ -291,7 +291,9 @@ def _certify_network(
     if json:
         output.print_json(data)
     else:
-        show_network(data, out, kept=options.cache is not False, roofline=roofline)
+        show_network(
+            next(iter(problems.values())), data, out, kept=options.cache is not False, roofline=roofline
+        )
     total = {"layer": network, "best": data["totals"], **data["total"]} if "total" in data else None
     _exit([*data["layers"], *([total] if total else [])])
 
