@@ -21,6 +21,7 @@ from workloads import load_layer
 ELSEWHERE = {
     "tcp://HOST": "tests/campaign/prove_cluster.py",
     "examples/judges/": "tests/judges/prove_simulator_page.py",
+    "calibrate judged": "tests/judges/prove_simulator_page.py",
     " annealing": "tests/searchers/test_third_party.py",
     " roofline": "tests/models/prove_third_party_model.py",
     "suite standing": "tests/suite/test_standing.py",
