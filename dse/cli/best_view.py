@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 WIDTH = 40
 EVEN = "even"
+NESTS = "nests"
+MOST_FIXED = 6
+"""Genes that are fixed, of which a heading says so."""
 EIGHTHS = " ▏▎▍▌▋▊▉"
 ACCESSES = ("reads", "fills", "updates")
 DIGITS = 6
@@ -63,9 +66,16 @@ def show_nests(console: Console, nests: Iterable[str]) -> None:
 
 
 def within_limits(problem: AnyProblem) -> str:
-    """What a heading says of the problem's limits; nothing without any."""
-    limits = problem.options.get("limits", ())
-    return f", {', '.join(limits)}" if limits else ""
+    """What a heading says of the problem's limits, and of genes that are fixed; nothing without any."""
+    fixed = [f"{name}={_value(value)}" for name, value in problem.fixed.items() if name != NESTS]
+    more = [f"and {len(fixed) - MOST_FIXED} more"] if len(fixed) > MOST_FIXED else []
+    held = [" ".join(["fixed", *fixed[:MOST_FIXED], *more])] if fixed else []
+    return "".join(f", {part}" for part in (*problem.options.get("limits", ()), *held))
+
+
+def _value(value: object) -> str:
+    """A gene's value, or one of several."""
+    return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
 def used_of_limits(problem: AnyProblem, mapping: object) -> str:

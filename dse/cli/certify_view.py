@@ -261,7 +261,7 @@ def _proof(certificate: Certificate, problem: AnyProblem) -> str:
     if certificate.earlier_seconds:
         kept = f" after {output.short_number(certificate.earlier_seconds)} s of earlier runs{kept}"
     left = f", {counts.open:,} left" if counts.open else ""
-    beyond = " or beyond the limits" if within_limits(problem) else ""
+    beyond = " or beyond the limits" if problem.options.get("limits") else ""
     boxes = "box" if counts.groups == 1 else "boxes"
     return (
         f"proof over {counts.mappings:,} mappings in {seconds} s{kept}: "

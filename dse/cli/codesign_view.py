@@ -14,6 +14,7 @@ from dse.support.quantities import energy_in_words, quantity_in_words
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from dse.domains.codesign.space import HardwareSpace
     from dse.optimum.codesign.fronts import MachineFront
     from dse.optimum.codesign.result import Codesign
     from dse.optimum.codesign.searched import SearchedCodesign
@@ -26,9 +27,7 @@ MAX_ROWS = 40
 def show_codesign(found: Codesign, entry: dict[str, Any], out: Path | None, *, kept: bool) -> None:
     """Print it; `kept` says that the next run goes on from here."""
     console, unit = output.make_console(), unit_of(found.objective, found.space.model.name)
-    title = (
-        f"{found.network}, least {found.objective}, {found.space.machines:,} machines of {found.space.name}"
-    )
+    title = f"{found.network}, least {found.objective}, {_machines(found.space)}"
     title += f"{_caps(found)}, cost model {found.space.model.spec}, perfect factors"
     best = found.best
     if best is None:
@@ -65,8 +64,8 @@ def show_codesign(found: Codesign, entry: dict[str, Any], out: Path | None, *, k
 def show_searched(found: SearchedCodesign, out: Path | None) -> None:
     """Print what a searcher has found, and what it was charged."""
     console, best = output.make_console(), found.best
-    title = f"{found.network}, {found.objective}, {found.searcher} on {found.space.machines:,} machines of "
-    title += f"{found.space.name}, cost model {found.space.model.spec}"
+    title = f"{found.network}, {found.objective}, {found.searcher} on {_machines(found.space)}"
+    title += f", cost model {found.space.model.spec}"
     if best is None:
         output.print_heading(console, title)
         console.print("nothing feasible was found", style="red")
@@ -98,8 +97,7 @@ def show_front(found: MachineFront, out: Path | None) -> None:
         )
     none = "no machine runs it, " if found.status == "infeasible" else "no point was proven in time, "
     title = f"{found.network}, front of {' and '.join(found.objectives)}, {'' if rows else none}"
-    title += f"{found.space.machines:,} machines of "
-    title += f"{found.space.name}, cost model {found.space.model.spec}"
+    title += f"{_machines(found.space)}, cost model {found.space.model.spec}"
     heads = ("latency", "energy", "EDP", "area", "machine")
     output.print_table(console, title, heads, rows, figures=heads[:4])
     part = "the convex part of the front" if found.convex else "the exact front"
@@ -226,6 +224,13 @@ def _no_machine(found: Codesign) -> str:
         f"no machine is feasible, that is proven: {found.machines_excluded:,} are beyond a limit, and on "
         f"each of the others some layer has no mapping that fits{runs}"
     )
+
+
+def _machines(space: HardwareSpace) -> str:
+    """How many machines of which space, and what limits leave out."""
+    words = {"area_mm2": "area at most {:g} mm2", "leakage_mw": "leakage at most {:g} mW"}
+    limits = [words[name].format(limit) for name, limit in space.limits.items()]
+    return ", ".join([f"{space.machines:,} machines of {space.name}", *limits])
 
 
 def _caps(found: Codesign) -> str:

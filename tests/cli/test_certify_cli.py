@@ -136,6 +136,8 @@ def test_a_fixed_gene_stays_fixed(dse: Dse) -> None:
     assert data["fixed"] == {"outer.parallel": "Y", "cluster": 4}
     assert data["best"]["mapping"]["outer"]["parallel"] == "Y"
     assert data["best"]["mapping"]["cluster_size"] == 4
+    shown = dse("certify", *RESNET, "--fix", "outer.parallel=Y", "--fix", "cluster=4").out
+    assert shown.splitlines()[0].endswith(", fixed outer.parallel=Y cluster=4")
 
 
 def test_too_little_time_gives_a_bound_and_a_gap(dse: Dse) -> None:

@@ -67,7 +67,8 @@ def test_it_shows_the_machine_and_its_proof(dse: Dse, given: tuple[str, ...], tm
     assert bounded
     assert kept
     assert (int(bounded[1]), int(kept[1])) == (entry["boxes"], len(certificate["boxes"]))
-    assert entry["best"]["area_mm2"] <= 0.05
+    assert entry["best"]["area_mm2"] <= entry["limits"]["area_mm2"] == 0.05
+    assert ", area at most 0.05 mm2, cost model " in found.out
     mapping = tmp_path / "out" / "mappings" / "00-fc.json"
     assert json.loads(mapping.read_text()) == entry["best"]["layers"][0]["mapping"]
 

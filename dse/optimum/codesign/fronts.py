@@ -62,6 +62,7 @@ class MachineFront:
             "cost_model": self.space.model.spec,
             "space": self.space.name,
             "machines": self.space.machines,
+            "limits": dict(self.space.limits),
             "status": self.status,
             "convex": self.convex,
             "epsilon": self.epsilon,

@@ -74,6 +74,7 @@ class Codesign:
             "cost_model": self.space.model.spec,
             "space": self.space.name,
             "machines": self.space.machines,
+            "limits": dict(self.space.limits),
             **{name: getattr(self, name) for name in (*names, "proofs_kept", "cpu_seconds", "seconds")},
         }
 

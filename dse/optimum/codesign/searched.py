@@ -67,6 +67,7 @@ class SearchedCodesign:
             "cost_model": self.space.model.spec,
             "space": self.space.name,
             "machines": self.space.machines,
+            "limits": dict(self.space.limits),
             "pricings": self.pricings,
             "proofs": self.proofs,
             "best": self.best,
