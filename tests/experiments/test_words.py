@@ -181,7 +181,7 @@ WORDS: dict[str, Callable[[], bool]] = {
         == [4.0] * 847
     ),
     "Random mappings rank alike in latency and EDP under all four (0.93 or more)": rank_alike,
-    "After 500 samples `d4pg` and `ddpg` are worse than random search under both cost models": off_policy,
+    "After 500 samples `d4pg` and `ddpg` are better than random search under both cost models": off_policy,
     "Earlier and more updates did not help `maddpg`": often_is_worse,
     "`masac` the best ends at 3.036, its defaults at 3.403; with few updates it ends at 2.596": lambda: (
         scores("masac-often", "score")[:2] == ["3.4027", "3.0356"]
