@@ -221,8 +221,8 @@ def _no_machine(found: Codesign) -> str:
         return f"no machine keeps the limits: that is proven; even the least has {' '.join(least)}"
     runs = ", or no run keeps the caps" if found.caps else ""
     return (
-        f"no machine is feasible, that is proven: at least {found.machines_excluded:,} are beyond a limit, and "
-        f"on each of the others some layer has no mapping that fits{runs}"
+        f"no machine is feasible, that is proven: at least {found.machines_excluded:,} are beyond a limit, "
+        f"and on each of the others some layer has no mapping that fits{runs}"
     )
 
 
