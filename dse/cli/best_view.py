@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 WIDTH = 40
 EVEN = "even"
-NESTS = "nests"
+USUAL = (("nests", EVEN), ("nests", "uneven"), ("orders", "undominated"))
+"""What is not said as a gene that is fixed: another line says it, or it leaves nothing out."""
 MOST_FIXED = 6
 """Genes that are fixed, of which a heading says so."""
 EIGHTHS = " ▏▎▍▌▋▊▉"
@@ -67,7 +68,8 @@ def show_nests(console: Console, nests: Iterable[str]) -> None:
 
 def within_limits(problem: AnyProblem) -> str:
     """What a heading says of the problem's limits, and of genes that are fixed; nothing without any."""
-    fixed = [f"{name}={_value(value)}" for name, value in problem.fixed.items() if name != NESTS]
+    asked = problem.options.get("fixed", {})
+    fixed = [f"{name}={_value(value)}" for name, value in asked.items() if (name, value) not in USUAL]
     more = [f"and {len(fixed) - MOST_FIXED} more"] if len(fixed) > MOST_FIXED else []
     held = [" ".join(["fixed", *fixed[:MOST_FIXED], *more])] if fixed else []
     return "".join(f", {part}" for part in (*problem.options.get("limits", ()), *held))
