@@ -94,7 +94,9 @@ def start_points(problem: AnyProblem, start: Start) -> Points:
         try:
             return _points([problem.vectors(mappings)])
         except InputError as error:
-            raise InputError(f"{error}{_other_tiles(problem, mappings)}") from None
+            said = str(error)
+            more = "" if "--tiles any" in said else _other_tiles(problem, mappings)
+            raise InputError(f"{said}{more}") from None
 
 
 def _other_tiles(problem: AnyProblem, mappings: Sequence[Any]) -> str:

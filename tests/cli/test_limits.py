@@ -66,7 +66,7 @@ def test_a_mapping_is_judged_by_limits_and_a_search_keeps_them(dse: Dse) -> None
     assert judged.code == 1
     assert "not feasible: l2_use is 0." in judged.out
     searched = dse("search", *LAYER, "--searcher", "random", "--budget", "400", *LIMITS)
-    assert ", cost model loopnest, perfect factors, l2_use <= 0.1, pe_use >= 0.75\n" in searched.out
+    assert ", cost model loopnest, l2_use <= 0.1, pe_use >= 0.75\n" in searched.out
     assert "a limit of yours on the use of buffers or PEs is broken: " in searched.out
 
 
