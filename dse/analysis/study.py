@@ -16,6 +16,7 @@ from dse.analysis.reduction import Group, NamedTriple, budgets_up_to, problem_of
 from dse.analysis.sources import read_folder
 from dse.campaign.curves import CURVES
 from dse.campaign.summary import Summary
+from dse.core.chains import TILES_IN_WORDS
 from dse.core.cost_models import unit_of
 from dse.core.domains import problem_from_definition
 from dse.core.objective import known_objective, names_several
@@ -91,7 +92,7 @@ class Study:
         """Which tiles the problems' mappings have, in words; empty in a folder that does not say it."""
         kinds = {each.get("tiles") for each in self.about.get("definitions", {}).values()}
         kind = kinds.pop() if len(kinds) == 1 else None
-        return {"factors": "perfect factors", "any": "tiles of any size"}.get(kind or "", "")
+        return TILES_IN_WORDS.get(kind or "", "")
 
     def unit(self, objective: str) -> str:
         """The unit of an objective's figures under the campaign's model; empty for one that is not ours."""

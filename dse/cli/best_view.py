@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dse.cli import output
+from dse.core.chains import TILES_IN_WORDS
 from dse.core.layer import in_all
 from dse.core.limits import AT_MOST
 from dse.core.objective import OBJECTIVES, objective_named
@@ -66,13 +67,14 @@ def show_nests(console: Console, nests: Iterable[str]) -> None:
         console.print("over even nests alone; --nests uneven takes the others too")
 
 
-def within_limits(problem: AnyProblem) -> str:
-    """What a heading says of the problem's limits, and of genes that are fixed; nothing without any."""
+def held_to(problem: AnyProblem, tiles: str = "") -> str:
+    """What a heading says of the `tiles`, of the problem's limits and of its genes that are fixed, if any."""
     asked = problem.options.get("fixed", {})
     fixed = [f"{name}={_value(value)}" for name, value in asked.items() if (name, value) not in USUAL]
     more = [f"and {len(fixed) - MOST_FIXED} more"] if len(fixed) > MOST_FIXED else []
     held = [" ".join(["fixed", *fixed[:MOST_FIXED], *more])] if fixed else []
-    return "".join(f", {part}" for part in (*problem.options.get("limits", ()), *held))
+    kinds = [TILES_IN_WORDS[tiles]] if tiles in TILES_IN_WORDS else []
+    return "".join(f", {part}" for part in (*kinds, *problem.options.get("limits", ()), *held))
 
 
 def _value(value: object) -> str:

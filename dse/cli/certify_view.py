@@ -12,11 +12,11 @@ from dse.cli import output
 from dse.cli.best_view import (
     DIGITS,
     best_figures,
+    held_to,
     show_best,
     show_folder,
     show_nests,
     show_totals,
-    within_limits,
 )
 from dse.core.cost_models import unit_of
 from dse.support.quantities import energy_in_words, quantity_in_words
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
 PICTURE = "roofline.png"
 UNITS = ("bit", "word")
-TILES = {"any": ", tiles of any size", "factors": ", perfect factors"}
-"""What a heading says of the tiles that a proof is over."""
 
 
 class LayerBar:
@@ -80,8 +78,7 @@ def show_layer(
     console, unit = output.make_console(), unit_of(problem.objective, problem.model.name)
     machine = problem.accelerator.called(entry["accelerator"])
     title = f"{entry['layer']} ({problem.layer}), {machine}, cost model {problem.model_spec}"
-    title += TILES.get(entry["tiles"], "")
-    output.print_heading(console, title + within_limits(problem))
+    output.print_heading(console, title + held_to(problem, entry["tiles"]))
     best, reach = certificate.best, _of_nests(certificate, problem, unit)
     if best is None:
         words = {
@@ -136,8 +133,8 @@ def show_network(
     heads = ("layer", "repeats", "status", *gap, f"least {objective}", "cycles", "energy", "seconds")
     title = f"{data['network']}, {data['accelerator']}, least {objective}, cost model {data['cost_model']}"
     kinds = {entry["tiles"] for entry in data["layers"]}
-    title += TILES.get("any" if "any" in kinds else min(kinds, default=""), "")
-    output.print_table(console, title + within_limits(problem), heads, rows, figures=heads[3:])
+    title += held_to(problem, "any" if "any" in kinds else "factors")
+    output.print_table(console, title, heads, rows, figures=heads[3:])
     show_nests(console, [entry.get("nests", "") for entry in data["layers"]])
     for source in dict.fromkeys(said for entry in data["layers"] for said in entry.get("energies", ())):
         console.print(f"energy: {source}")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dse.cli import output
 from dse.cli.best_view import show_nests
 from dse.core.cost_models import unit_of
+from dse.optimum.beside import nests_of
 from dse.optimum.chains.sharing import described_loops
 from dse.support.errors import InputError
 from dse.support.quantities import energy_in_words, quantity_in_words
@@ -81,7 +82,7 @@ def show_chains(proof: ChainProof, data: Mapping[str, Any], residence: Residence
         return
     claim = data["status"] if data["gap"] == 0 else f"{data['status']}, gap {data['gap']:.2%}"
     console.print(f"{claim} {proof.objective} {quantity_in_words(best.loss, unit, DIGITS)}", style="green")
-    show_nests(console, [getattr(proof.problem.accelerator, "nests", "")])
+    show_nests(console, [nests_of(proof.problem)])
     _show_staying(console, proof)
     _show_runs(console, proof, residence)
     _show_gain(console, data)

@@ -228,8 +228,8 @@ def _no_machine(found: Codesign) -> str:
 
 def _machines(space: HardwareSpace) -> str:
     """How many machines of which space, and what limits leave out."""
-    words = {"area_mm2": "area at most {:g} mm2", "leakage_mw": "leakage at most {:g} mW"}
-    limits = [words[name].format(limit) for name, limit in space.limits.items()]
+    units = {name: (front or "area ", unit) for name, (front, unit) in NAMES.items()}
+    limits = [f"{units[name][0]}at most {limit:g} {units[name][1]}" for name, limit in space.limits.items()]
     return ", ".join([f"{space.machines:,} machines of {space.name}", *limits])
 
 

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dse.cli import output
-from dse.cli.best_view import DIGITS, show_folder, show_nests
+from dse.cli.best_view import DIGITS, held_to, show_folder, show_nests
 from dse.core.objective import parse_objectives
+from dse.optimum.beside import nests_of
 from dse.support.errors import InputError
 from dse.support.quantities import quantity_in_words
 
@@ -32,6 +33,7 @@ def show_front(problem: AnyProblem, entry: Mapping[str, Any], out: Path | None) 
     title = (
         f"{entry['layer']} ({problem.layer}), {machine}, front of latency and energy, {problem.model_spec}"
     )
+    title += held_to(problem, problem.options.get("tiles", ""))
     rows = []
     for point in entry["points"]:
         buffers = problem.needs(problem.read_mapping(point["mapping"]))
@@ -42,7 +44,7 @@ def show_front(problem: AnyProblem, entry: Mapping[str, Any], out: Path | None) 
     else:
         output.print_heading(console, title)
     console.print(_claim(entry))
-    show_nests(console, [getattr(problem.accelerator, "nests", "")])
+    show_nests(console, [nests_of(problem)])
     _show_checks(console, [entry])
     show_folder(console, out)
 
@@ -51,6 +53,7 @@ def show_network_front(problem: AnyProblem, data: Mapping[str, Any], out: Path |
     """Print a network's front, and what its layers' are; the problem is that of one of them."""
     console, points = output.make_console(), data["points"]
     title = f"{data['network']}, {data['accelerator']}, fronts of latency and energy, {data['cost_model']}"
+    title += held_to(problem, problem.options.get("tiles", ""))
     rows = [
         (one["layer"], one["repeats"], one["status"], len(one["points"]), output.short_number(one["seconds"]))
         for one in data["layers"]
@@ -76,7 +79,7 @@ def show_network_front(problem: AnyProblem, data: Mapping[str, Any], out: Path |
             else ("the time ran out: there may be more points; the same command goes on from here")
         )
         console.print(why, style="red")
-    show_nests(console, [getattr(problem.accelerator, "nests", "")])
+    show_nests(console, [nests_of(problem)])
     _show_checks(console, data["layers"])
     show_folder(console, out)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dse.campaign.progress import Pace
 from dse.cli import output
-from dse.cli.best_view import DIGITS, best_figures, show_best, show_folder, show_totals, within_limits
+from dse.cli.best_view import DIGITS, best_figures, held_to, show_best, show_folder, show_totals
 from dse.cli.front_view import show_found
 from dse.core.objective import names_several
 from dse.support.errors import InputError
@@ -79,7 +79,7 @@ def show_layer(result: Result, layer: str, accelerator: str, out: Path | None, *
     console, problem = output.make_console(), result.cell.problem
     machine = problem.accelerator.called(accelerator)
     title = f"{result.cell.name} on {layer} ({problem.layer}), {machine}, cost model {problem.model_spec}"
-    output.print_heading(console, title + within_limits(problem))
+    output.print_heading(console, title + held_to(problem))
     infeasible = sum(result.refusals.values())
     why = "; ".join(f"{reason.text}: {count:,}" for reason, count in result.refusals.items())
     console.print(
@@ -161,6 +161,7 @@ def show_network(data: Mapping[str, Any], problems: Mapping[str, AnyProblem], ou
         f"{data['searcher']} on {data['network']}, {data['accelerator']}, cost model {data['cost_model']}, "
         f"{data['budget']:,} samples {'in all' if data.get('shared') else 'a layer'}"
     )
+    title += held_to(next(iter(problems.values())))
     output.print_table(console, title, heads, rows, figures=heads[2:6])
     failures = {entry["layer"]: entry["failure"] for entry in data["layers"] if "failure" in entry}
     output.print_failures(console, failures)

@@ -12,7 +12,9 @@ import numpy as np
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError
 
-TILES = ("factors", "any")
+TILES_IN_WORDS = {"factors": "perfect factors", "any": "tiles of any size"}
+"""What the kinds of tiles are called where they are said."""
+TILES = tuple(TILES_IN_WORDS)
 """`factors`: a tile divides what it is cut from. `any`: a tile is no larger than it."""
 
 

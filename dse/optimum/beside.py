@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from dse.core.certificate import OPTIMAL, Beside, Certificate, ProofInterrupted
+from dse.core.chains import TILES_IN_WORDS
 from dse.core.domains import domain_of
 from dse.core.problem import AnyProblem
 from dse.optimum import certify
@@ -96,7 +97,6 @@ def nests_of(problem: AnyProblem) -> str:
 
 def kinds_of_mappings(problem: AnyProblem) -> str:
     """Which tiles and nests a problem's mappings have, in words; empty where its kind of designs has none."""
-    tiles = {"factors": "perfect factors", "any": "tiles of any size"}
     nests = nests_of(problem)
-    found = (tiles.get(str(problem.options.get("tiles")), ""), nests and f"{nests} nests")
+    found = (TILES_IN_WORDS.get(str(problem.options.get("tiles")), ""), nests and f"{nests} nests")
     return " in ".join(filter(None, found))

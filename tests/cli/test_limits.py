@@ -46,10 +46,15 @@ def test_an_optimum_under_limits_is_proven_and_says_them(dse: Dse, tmp_path: Pat
     assert free["best"]["loss"] < found["best"]["loss"]
 
 
-def test_the_heading_of_a_network_says_its_limits(dse: Dse) -> None:
-    asked = ("--network", "mlp", "--accelerator", "edge", "--objective", "latency", "--tiles", "factors")
-    shown = dse("certify", *asked, "--limit", "l2_use <= 50%")
-    assert "cost model loopnest, perfect factors, l2_use <= 0.5" in " ".join(shown.out.split())
+def test_headings_of_networks_and_fronts_say_limits_and_what_is_fixed(dse: Dse) -> None:
+    network = ("--network", "mlp", "--accelerator", "edge", "--objective", "latency")
+    fixed = ("--fix", "outer.parallel=C", "--fix", "cluster=16")
+    proven = dse("certify", *network, "--tiles", "factors", "--limit", "l2_use <= 50%", *fixed)
+    assert "perfect factors, l2_use <= 0.5, fixed outer.parallel=C cluster=16" in " ".join(proven.out.split())
+    searched = dse("search", *network, "--searcher", "random", "--budget", "5", *fixed)
+    assert "5 samples a layer, fixed outer.parallel=C cluster=16" in " ".join(searched.out.split())
+    front = dse("certify", *LAYER, "--objective", "latency,energy", *fixed)
+    assert "loopnest, perfect factors, fixed outer.parallel=C cluster=16" in " ".join(front.out.split())
 
 
 def test_limits_that_nothing_meets_are_proven_so_and_explained(dse: Dse) -> None:

@@ -191,6 +191,7 @@ def _show_what_if(
     problem: AnyProblem, layer: str, accelerator: str, base: Certificate, found: list[WhatIf]
 ) -> None:
     from dse.cli.best_view import DIGITS
+    from dse.core.chains import TILES_IN_WORDS
     from dse.core.cost_models import unit_of
     from dse.optimum.what_if import GAINS
 
@@ -199,9 +200,8 @@ def _show_what_if(
     console = output.make_console()
     where = f"{problem.accelerator.called(accelerator)}, cost model {problem.model_spec}"
     output.print_heading(console, f"{layer} ({problem.layer}), {where}: what limits it")
-    over = "tiles of any size" if base.tiles == "any" else "perfect factors"
     claim = f"{base.status} {problem.objective} {quantity_in_words(base.best.loss, unit, DIGITS)}"
-    console.print(f"{claim} as the machine is, over {over}")
+    console.print(f"{claim} as the machine is, over {TILES_IN_WORDS[base.tiles]}")
     heads = ("resource", "now", "then", problem.objective, "better by")
     rows = [
         (
