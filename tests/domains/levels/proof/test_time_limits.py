@@ -96,7 +96,7 @@ def test_a_proof_that_stops_again_and_again_ends_with_what_one_without_a_limit_p
     monkeypatch.setattr(nodes, "MOST_KEPT", 20)
     monkeypatch.setattr("dse.models.timeloop.proof.boxes.MOST_KEPT", 20)
     rng, stops = np.random.default_rng(3), []
-    for number in range(4):
+    for number in range(6):
         machine = open_levels(rng) if number % 2 else random_machine(rng)
         layer, objective = LAYERS[number % len(LAYERS)], OBJECTIVES[number % 3]
         problem = MachineProblem(layer, with_nests(machine, "uneven"), objective, "timeloop")
@@ -105,11 +105,11 @@ def test_a_proof_that_stops_again_and_again_ends_with_what_one_without_a_limit_p
         whole = search.solve(problem)
         if whole.counts.groups > 100:
             continue
-        found, runs = search.solve(problem, looks(8)), 1
+        found, runs = search.solve(problem, looks(3)), 1
         while found.unsettled and runs < 2000:
             assert found.status == "bounded"
             assert found.lower_bound <= whole.lower_bound
-            found, runs = search.solve(problem, looks(8), found), runs + 1
+            found, runs = search.solve(problem, looks(3), found), runs + 1
         assert found.status == whole.status
         assert found.lower_bound == pytest.approx(whole.lower_bound, rel=1e-9, abs=0)
         stops.append(runs)
