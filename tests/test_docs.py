@@ -241,6 +241,12 @@ def test_the_python_of_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> No
     assert 1 <= float(ratio) < 1.1
 
 
+def test_the_mapping_that_is_priced_in_python_costs_what_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "python.md").read_text("utf-8"), re.DOTALL)
+    exec(compile(code, "python.md", "exec"), {})
+    assert capsys.readouterr().out.strip() == code.rpartition("# ")[2].strip()
+
+
 def test_the_readme_counts_the_searchers_that_come_along() -> None:
     ours = [entry for entry in entry_points(group="dse.searchers") if entry.value.startswith("searchers.")]
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
