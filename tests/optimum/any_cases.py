@@ -88,11 +88,15 @@ def _sizes(problem: Problem) -> list[int]:
 
 
 def _loops(problem: Problem) -> list[list[Any]]:
-    fixed = problem.space.fixed
+    fixed: Any = problem.space.fixed
     named = [fixed.get(f"{level}.order") for level in ("outer", "inner")]
     orders = [[order for order in ORDERS if some is None or list(order) in (some, *some)] for some in named]
     parallels = [
-        [place for place, dim in enumerate(MAPPED_DIMS) if fixed.get(f"{level}.parallel") in (None, dim)]
+        [
+            place
+            for place, dim in enumerate(MAPPED_DIMS)
+            if dim in (fixed.get(f"{level}.parallel") or MAPPED_DIMS)
+        ]
         for level in ("outer", "inner")
     ]
     return [list(problem.accelerator.cluster_sizes), *parallels, *orders]
