@@ -44,6 +44,12 @@ def check_formats(formats: Iterable[str] | None, out: Path | None) -> tuple[str,
     return found
 
 
+def refuse_formats(problem: AnyProblem, formats: Iterable[str]) -> None:
+    """InputError for what one of these formats can say of no design, before any is looked for."""
+    for name in formats:
+        problem.refuse_format(name)
+
+
 def export_best(
     formats: Iterable[str], problem: AnyProblem, best: Mapping[str, Any] | None, folder: Path
 ) -> None:
@@ -58,8 +64,8 @@ def _exported(
     for name in formats if best else ():
         assert best is not None
         try:
-            mapping = problem.read_mapping(best["mapping"])
-            yield from problem.export(name, mapping, folder)[1]
+            mapping, its_own = problem.read_mapping(best["mapping"]), problem.on_machine_of(best["genes"])
+            yield from its_own.export(name, mapping, folder)[1]
         except InputError as error:
             yield f"not written for {name}: {error}"
 

@@ -190,6 +190,9 @@ class AnyProblem(Protocol):
     def export(self, kind: str, mapping: Any, folder: Path) -> tuple[list[Path], list[str]]:
         """Write a design in a format into the folder: the files, and what the format has no words for."""
 
+    def refuse_format(self, kind: str) -> None:
+        """InputError where that format can say no design of the problem."""
+
     # Words
 
     def explain(self, mapping: Any) -> str:
@@ -234,6 +237,9 @@ class SharedMembers:
     def limited(self: Any, mapping: Any) -> dict[str, float]:
         """The figures that limits are on: see `AnyProblem`."""
         return self.use.of(self, mapping) if self.options.get("limits") else {}
+
+    def refuse_format(self, kind: str) -> None:
+        """InputError for what a format cannot say: nothing that is known without a design."""
 
     def with_changes(self, **changes: Any) -> Self:
         """The problem with other fields: another objective, cost model or tiles."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dse.cli import output
-from dse.cli.exporting import Formats, check_formats, export_best, export_layers
+from dse.cli.exporting import Formats, check_formats, export_best, export_layers, refuse_formats
 from dse.cli.networks import ProblemOptions, layers_asked, note_merged, problems_asked
 from dse.cli.options import (
     ACCELERATOR_OPTION,
@@ -222,6 +222,7 @@ def _refuse(problem: Any, *, roofline: bool, formats: tuple[str, ...]) -> None:
             )
         refuse_front(problem)
         return
+    refuse_formats(problem, formats)
     prover_of(problem).refuse()
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
 from dse.cli import output
-from dse.cli.exporting import Formats, check_formats, export_best, export_layers
+from dse.cli.exporting import Formats, check_formats, export_best, export_layers, refuse_formats
 from dse.cli.networks import ProblemOptions, layers_asked, note_merged, problems_asked
 from dse.cli.options import (
     ACCELERATOR_OPTION,
@@ -139,6 +140,7 @@ def command(
         objective,
         model,
         ProblemOptions(tiles, space, hardware, with_nests(fix, nests), budget_area, limit),
+        refuse=partial(refuse_formats, formats=formats),
         named=network is not None,
     )
     note_merged(network or layer or "")

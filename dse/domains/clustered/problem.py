@@ -72,6 +72,11 @@ class Problem(PricedProblem):
         """Write a mapping in a format into the folder: the files, and what the format has no words for."""
         return registry.export_mapping(kind, self.layer, self.accelerator, mapping, folder), []
 
+    def refuse_format(self, kind: str) -> None:
+        """InputError for what the format can say of no mapping, whatever genes say of the hardware."""
+        if "simd_lanes" not in self.hardware_genes:
+            registry.refuse_format(kind, self.accelerator)
+
     def notations(self, mapping: Mapping) -> dict[str, str]:
         """The mapping in the notations of other programs, by their names."""
         return {"maestro": next(iter(dataflow_text.write(self.layer, self.accelerator, mapping).values()))}

@@ -25,6 +25,7 @@ from dse.core.objective import OBJECTIVES, canonical_objective, parse_objectives
 from dse.core.problem import SharedMembers
 from dse.core.reasons import Reason
 from dse.domains.levels.cost_model import LevelsCostModel, PriceRows
+from dse.domains.levels.formats import export_levels, read_mapping_file, refuse_format
 from dse.domains.levels.judging import (
     LevelsBreakdown,
     LevelsUse,
@@ -239,16 +240,15 @@ class MachineProblem(SharedMembers):
 
     def find_mapping(self, name: str) -> HierarchyMapping:
         """The mapping in a file: JSON, Timeloop's or ZigZag's YAML, or its text, `L1[WIO] K4 - ...`."""
-        from dse.domains.levels.formats import read_mapping_file
-
         if not (Path(name).suffix or os.path.exists(name)):
             return self.template(name)
         return read_mapping_file(name, self)
 
     def export(self, kind: str, mapping: HierarchyMapping, folder: Path) -> tuple[list[Path], list[str]]:
-        from dse.domains.levels.formats import export_levels
-
         return export_levels(kind, self, mapping, folder)
+
+    def refuse_format(self, kind: str) -> None:
+        refuse_format(kind, self)
 
     def notations(self, mapping: HierarchyMapping) -> dict[str, str]:
         return {}

@@ -73,8 +73,8 @@ SUFFIXES = {entry.suffix: entry for entry in FORMATS.values() if entry.suffix} |
 """By what files end in, the format that they are read as."""
 
 
-ONE_WIDTH = ("timeloop", "zigzag")
-"""Formats whose files, as they are written here, say of elements what they take."""
+ONE_WIDTH = ONE_MAC = ("timeloop", "zigzag")
+"""Formats whose files, as they are written here, say of elements what they take, and have PEs of one MAC."""
 
 
 def named(name: str) -> Format:
@@ -84,14 +84,21 @@ def named(name: str) -> Format:
     return FORMATS[name]
 
 
+def refuse_format(name: str, accelerator: Accelerator) -> None:
+    """InputError for what the format can say of no mapping onto the accelerator."""
+    if name in ONE_WIDTH and accelerator.tensor_bits is not None:
+        raise InputError(
+            f"format {name}, as it is written here, has words of one width, not {accelerator.bits} bits"
+        )
+    if name in ONE_MAC and accelerator.simd_lanes != 1:
+        raise InputError(f"format {name}: a PE has one MAC there, got simd_lanes = {accelerator.simd_lanes}")
+
+
 def export_mapping(
     name: str, layer: Layer, accelerator: Accelerator, mapping: DataflowMapping, folder: Path
 ) -> list[Path]:
     """Write a mapping's files into the folder: their paths. InputError for what the format cannot say."""
-    if accelerator.tensor_bits is not None and name in ONE_WIDTH:
-        raise InputError(
-            f"format {name}, as it is written here, has words of one width, not {accelerator.bits} bits"
-        )
+    refuse_format(name, accelerator)
     texts = named(name).write(layer, accelerator, mapping)
     make_folder(folder)
     for file, text in texts.items():

@@ -32,8 +32,6 @@ def write(layer: Layer, accelerator: Accelerator, mapping: Mapping) -> dict[str,
         raise InputError("format zigzag: each tile must divide what it cuts, for ZigZag has no edges")
     if not loops.even:
         raise InputError("format zigzag: PEs idle in some steps, which ZigZag's whole unrollings cannot say")
-    if accelerator.simd_lanes != 1:
-        raise InputError(f"format zigzag: a PE has one MAC there, got simd_lanes = {accelerator.simd_lanes}")
     levels = _levels(layer, mapping, loops)
     energies: Any = cost_model_class("zigzag").settings_type
     machine = machine_data(accelerator, energies())

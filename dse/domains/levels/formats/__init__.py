@@ -22,23 +22,17 @@ FORMATS = ("json", "nest", "timeloop", "zigzag")
 """The formats that hold any number of levels."""
 
 ONE_RUN = ONE_WIDTH = EVEN_ONLY = ("timeloop", "zigzag")
+"""Formats of modules here; each has `refuse(machine)` besides: InputError for one that no mapping helps."""
 
 Written = tuple[Mapping[str, str], list[str]]
 
 
-def export_levels(
-    name: str, problem: Any, mapping: HierarchyMapping, folder: Path
-) -> tuple[list[Path], list[str]]:
-    """Write the mapping of a MachineProblem into the folder: the paths, and what the format has no words for.
-
-    InputError for other formats, and for what the format cannot say at all.
-    """
+def refuse_format(name: str, problem: Any) -> None:
+    """InputError for other formats, and for what the format can say of no mapping of a MachineProblem."""
     if name not in FORMATS:
         raise InputError(f"format {name} is of two levels; a mapping onto a machine has {', '.join(FORMATS)}")
     if problem.accelerator.even and name in EVEN_ONLY:
         raise InputError(f"format {name} has no words for uneven nests: leave out --nests uneven")
-    if name in EVEN_ONLY and has_ragged_tiles(problem.space.workload, mapping):
-        raise InputError(f"format {name} has no words for tiles that do not divide: leave out --tiles any")
     widths = problem.accelerator.widths
     if problem.accelerator.bits and name in ONE_WIDTH:
         raise InputError(f"format {name}, as it is written here, has words of one width, not {widths} bits")
@@ -46,6 +40,20 @@ def export_levels(
         raise InputError(
             f"format {name}, as it is written here, has one group and one sample: map layer.folded()"
         )
+    if name in EVEN_ONLY:
+        import_module(f"{__name__}.{name}").refuse(problem.accelerator)
+
+
+def export_levels(
+    name: str, problem: Any, mapping: HierarchyMapping, folder: Path
+) -> tuple[list[Path], list[str]]:
+    """Write the mapping of a MachineProblem into the folder: the paths, and what the format has no words for.
+
+    InputError for what the format cannot say at all.
+    """
+    refuse_format(name, problem)
+    if name in EVEN_ONLY and has_ragged_tiles(problem.space.workload, mapping):
+        raise InputError(f"format {name} has no words for tiles that do not divide: leave out --tiles any")
     texts, unsaid = _written(name, problem, mapping)
     make_folder(folder)
     for file, text in texts.items():

@@ -35,15 +35,20 @@ TENSOR_OF = {space.lower(): tensor for tensor, space in SPACES.items()}
 WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
-def write(problem: Any, mapping: HierarchyMapping) -> Written:
-    """The files. InputError for names that Timeloop cannot have, and loops that are spread over nothing."""
-    machine: Machine = problem.accelerator
-    for level, mapped in zip(machine.levels, mapping.levels, strict=True):
+def refuse(machine: Machine) -> None:
+    """InputError for names that Timeloop cannot have."""
+    for level in machine.levels:
         if not WORD.fullmatch(level.name):
             raise InputError(
                 "format timeloop: a level's name there is a letter, then letters, digits and _; got "
                 f"{shorten(level.name)}"
             )
+
+
+def write(problem: Any, mapping: HierarchyMapping) -> Written:
+    """The files. InputError for loops that are spread over nothing."""
+    machine: Machine = problem.accelerator
+    for level, mapped in zip(machine.levels, mapping.levels, strict=True):
         if mapped.spatial and level.fan_out == 1:
             raise InputError(f"format timeloop: {level.name} spreads loops over the one instance below it")
     about = f"A mapping of {problem.layer.name or 'layer'}: {problem.layer}\npermutations are innermost first"

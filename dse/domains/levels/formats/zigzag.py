@@ -13,6 +13,7 @@ from typing import Any
 from dse.core.zigzag_workload import DIMS, LINKS, layer_data
 from dse.domains.levels.formats import Written
 from dse.domains.levels.formats.zigzag_accelerator import (
+    MAX_DIMS,
     OURS,
     accelerator_data,
     array,
@@ -34,6 +35,15 @@ from."""
 NAMES = {dim: DIMS[ours] for dim, ours in OURS.items()}
 """ZigZag's dims, by those of a workload."""
 DIM_OF = {name: dim for dim, name in NAMES.items()}
+
+
+def refuse(machine: Machine) -> None:
+    """InputError for a machine that is spread at more levels than ZigZag has dims of an array."""
+    if len(array(machine)) > MAX_DIMS:
+        raise InputError(
+            f"format zigzag: its mappings have {MAX_DIMS} dims of an array, the machine is spread at "
+            f"{len(array(machine))} levels"
+        )
 
 
 def write(problem: Any, mapping: HierarchyMapping) -> Written:

@@ -144,11 +144,6 @@ def memory_sizes(layer: Layer, machine: Machine, mapping: HierarchyMapping) -> S
         found[place] = min(capacity, beyond - 1) if place and beyond is not None else capacity
     for place in found:
         _see_fed(layer, machine, mapping, place, found[place])
-    if len(array(machine)) > MAX_DIMS:
-        raise InputError(
-            f"format zigzag: its mappings have {MAX_DIMS} dims of an array, the machine is spread at "
-            f"{len(array(machine))} levels"
-        )
     return found
 
 
