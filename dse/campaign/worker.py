@@ -12,7 +12,7 @@ from dse.search.abilities import abilities_of
 from dse.search.journal import Journal
 from dse.search.progress import SharedProgress, Stopped
 from dse.search.record import Record, read_parquet, write_parquet
-from dse.search.run import RunTimes, open_journal, run_cell
+from dse.search.run import RunTimes, make_ready, open_journal, run_cell
 from dse.support.errors import InputError, StorageError, format_exception
 from dse.support.hashing import plain_data
 
@@ -88,6 +88,7 @@ def _run(task: Task) -> Summary:
     earlier = earlier_record(task)
     if earlier is not None and len(earlier[0]) == cell.budget:
         return summarise_cell(named, *earlier)
+    make_ready(cell.problem)
     times, shared = RunTimes(), SharedProgress(task.folder / PROGRESS)
     with task_journal(task, earlier and earlier[0]) as journal:
         record = run_cell(cell, journal, [shared.observer(task.place)], times)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from types import TracebackType
@@ -79,14 +78,14 @@ class Session:
         """`keep` is handed the finished run."""
         self.cell, self._keep, self._closed, self._followers = cell, keep, False, tuple(callbacks)
         self._times, self._record = RunTimes(), Record(len(cell.problem.space.sizes))
-        problem = TimedProblem(cell.problem, self._times)
+        self._problem = problem = TimedProblem(cell.problem, self._times)
         observers = [each.progress for each in self._followers]
         at_once = cell.problem.model.at_once
         self._gate = Evaluator(
             problem, cell.budget, record=self._record, observers=observers, at_once=at_once
         )
         make_ready(cell.problem)
-        self._rng, self._begun = cell.rng(), time.process_time()
+        self._rng, self._begun = cell.rng(), problem.now()
         for each in self._followers:
             each.begin(cell)
         if cell.start:
@@ -171,7 +170,7 @@ class Session:
             if left := self.remaining:
                 place = self._record.best or 0
                 self._gate(np.repeat(self._record.genes(place, place + 1), left, axis=0))
-            self._times.searcher = time.process_time() - self._begun - self._times.model
+            self._times.searcher = self._problem.now() - self._begun - self._times.model
             self._closed = True
             if self._keep is not None:
                 self._keep(self.cell, self._record, self._times)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from numba.core.dispatcher import Dispatcher
-from numba.core.event import Event, Listener, install_listener, trigger_event
+from numba.core.event import Event, Listener, install_listener, register, trigger_event
 
 COMPILE = "numba:compile"
 
@@ -20,17 +20,18 @@ class Compilations(Listener):  # type: ignore[misc]
         self,
         tell: Callable[[float], None] = lambda seconds: None,
         begin: Callable[[], None] = lambda: None,
+        now: Callable[[], float] = lambda: time.perf_counter(),
     ) -> None:
-        """`begin` is called as a kernel begins; `tell` gets the seconds that it took as it ends."""
+        """`begin` is called as a kernel begins; `tell` gets the seconds it took, by `now`, as it ends."""
         self.kernel = ""
         self.done = self.functions = 0
         self.seconds = 0.0
-        self._tell, self._begin = tell, begin
+        self._tell, self._begin, self._now = tell, begin, now
         self._begun: list[float] = []
 
     def on_start(self, event: Event) -> None:
         """A function begins to be compiled, maybe within another one."""
-        self._begun.append(time.perf_counter())
+        self._begun.append(self._now())
         dispatcher = event.data["dispatcher"]
         if len(self._begun) == 1:
             self.kernel = "" if dispatcher is None else dispatcher.py_func.__name__
@@ -46,9 +47,18 @@ class Compilations(Listener):  # type: ignore[misc]
         if event.data["dispatcher"] is not None:
             self.done += 1
         if not self._begun:
-            taken = time.perf_counter() - begun
+            taken = self._now() - begun
             self.seconds += taken
             self._tell(taken)
+
+
+_computed = Compilations(now=time.process_time)
+register(COMPILE, _computed)
+
+
+def seconds_but_compiling() -> float:
+    """CPU seconds of this process, less those that kernels took to compile since this was imported."""
+    return time.process_time() - _computed.seconds
 
 
 @contextmanager
