@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,10 +33,7 @@ def show_codesign(found: Codesign, entry: dict[str, Any], out: Path | None, *, k
     best = found.best
     if best is None:
         output.print_heading(console, title)
-        words = _no_machine(found) if found.status == "infeasible" else "no machine was found in time"
-        if found.status == "bounded" and found.ended:
-            words = "no run that keeps the caps was found"
-        console.print(words, style="red")
+        console.print(_no_machine(found) if found.status == "infeasible" else _none_found(found), style="red")
     else:
         claim = "optimal" if found.status == "optimal" else f"best found, gap {found.gap:.3%}:"
         _show_best(console, title, claim, found, best)
@@ -44,7 +42,8 @@ def show_codesign(found: Codesign, entry: dict[str, Any], out: Path | None, *, k
         if found.ended:
             more = "; between are more sums of mappings than are gone through"
         if found.ended and "max_power" in found.caps:
-            more = "; below the best, slower mappings alone may keep the caps: these are not looked for"
+            below = "below the best, " if best else ""
+            more = f"; {below}slower mappings alone may keep the caps: these are not looked for"
         bound = quantity_in_words(found.lower_bound, unit, DIGITS)
         console.print(f"no machine and mappings are below {bound}{more}")
     earlier = f" ({found.proofs_kept:,} of earlier runs)" if found.proofs_kept else ""
@@ -219,11 +218,23 @@ def _no_machine(found: Codesign) -> str:
     if found.machines_excluded == found.space.machines:
         least = min(broken, key=lambda words: (words[0], float(words[1])))
         return f"no machine keeps the limits: that is proven; even the least has {' '.join(least)}"
-    runs = ", or no run keeps the caps" if found.caps else ""
+    if found.caps and (fastest := found.least_latency) < math.inf:
+        words = "no run on any of the machines keeps the caps, that is proven"
+        takes = f": every run takes at least {quantity_in_words(fastest, 's')}"
+        return words + takes * ("max_latency" in found.caps)
     return (
         f"no machine is feasible, that is proven: at least {found.machines_excluded:,} are beyond a limit, "
-        f"and on each of the others some layer has no mapping that fits{runs}"
+        "and on each of the others some layer has no mapping that fits"
     )
+
+
+def _none_found(found: Codesign) -> str:
+    """What is to be said where nothing is found, and nothing proven of that."""
+    words = f"no {'run that keeps the caps' if found.caps else 'machine'} was found"
+    words += "" if found.ended else " in time"
+    if "max_power" in found.caps and (least := found.least_power) < math.inf:
+        words += f": the least mean power of the runs looked at is {quantity_in_words(least, 'W')}"
+    return words
 
 
 def _machines(space: HardwareSpace) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from dse.optimum.codesign.result import Codesign
 
 FAILED, INTERRUPTED = 1, 130
+WORTH_SAYING = 10.0
+"""Seconds without a machine after which that is said."""
 RESULT, CERTIFICATE, MAPPINGS, FRONT = "codesign.json", "certificate.json", "mappings", "front.json"
 
 
@@ -100,8 +103,8 @@ def command(
     """Find the best chip for a network, with proof.
 
     The machine of a space, with the best mapping of each layer. Or let a searcher find good ones within a
-    budget, without a proof. The exit code is 1 if no machine runs every layer within the limits, which is
-    proven then, or if a searcher finds none.
+    budget, without a proof. The exit code is 1 if no machine that runs every layer within the limits is
+    found, or if there is none: that is proven then.
     """
     from dse.core.objective import names_several
     from dse.domains.codesign.reading import read_space
@@ -176,7 +179,7 @@ def command(
         show_codesign(found, entry, out, kept=not fresh)
     if found.interrupted:
         raise KeyboardInterrupt
-    if found.status == "infeasible" or not all(check["passed"] for check in entry.get("verified", [])):
+    if found.best is None or not all(check["passed"] for check in entry.get("verified", [])):
         raise typer.Exit(FAILED)
 
 
@@ -303,7 +306,7 @@ class Progress:
     """A line on the terminal: the best so far, the bound, the gap, and the time that is left."""
 
     def __init__(self, limit: float | None) -> None:
-        self._limit = limit
+        self._limit, self._said = limit, False
         self._status = output.error_console().status("bounding the first boxes of hardware")
 
     def __enter__(self) -> Progress:
@@ -315,6 +318,10 @@ class Progress:
 
     def __call__(self, state: Any) -> None:
         """Note how far it is."""
+        if state.value == math.inf and state.seconds > WORTH_SAYING and not self._said:
+            self._said = True
+            ends = "it goes on; --time-limit S ends it" if self._limit is None else "it goes on"
+            typer.echo(f"nothing is found within the limits in {state.seconds:,.0f} s: {ends}", err=True)
         left = "" if self._limit is None else f", {max(self._limit - state.seconds, 0):,.0f} s left"
         self._status.update(
             f"best {state.value:.6g}, none below {state.bound:.6g}, gap {state.gap:.2%}; {state.boxes:,} "

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
+
 from dse.core.certificate import BOUNDED, INFEASIBLE, OPTIMAL
 from dse.core.layer import Layer
 from dse.domains.codesign.space import HardwareSpace, Priced
@@ -63,6 +65,34 @@ class Codesign:
         value: float = self.best["value"]
         gap = 1 - self.lower_bound / value if value else 0.0
         return gap if gap > EQUAL else 0.0
+
+    @property
+    def least_latency(self) -> float:
+        """The seconds that every run takes at least, on any machine within the limits; inf without one."""
+        boxes = [box for box in self.certificate["boxes"] if "limit" not in box]
+        return min(map(self._least_latency, boxes), default=math.inf)
+
+    def _least_latency(self, box: dict[str, Any]) -> float:
+        lines = [line for line in box.get("lines", ()) if not line["energy"]]
+        each = [math.inf if line["least"] is None else line["least"] / line["cycles"] for line in lines]
+        seconds: float = self.space.relaxed(box["box"]).hardware.cycle_seconds
+        return max(each, default=0.0) * seconds
+
+    @property
+    def least_power(self) -> float:
+        """The least mean power, in W, of the runs that fronts were gone through for; inf without one."""
+        fronts = [box for box in self.certificate["boxes"] if box.get("fronts")]
+        return min(map(self._least_power, fronts), default=math.inf)
+
+    def _least_power(self, box: dict[str, Any]) -> float:
+        rate, below = math.inf, 1e300
+        while below < rate:  # Dinkelbach's method: of each layer what is least at the best ratio so far.
+            rate = below
+            least = [min(front, key=lambda one: one[1] - rate * one[0]) for front in box["fronts"]]
+            cycles, energy = np.array(self.times) @ np.array(least, float)
+            below = float(energy / cycles)
+        seconds: float = self.space.relaxed(box["box"]).hardware.cycle_seconds
+        return rate * 1e-9 / seconds
 
     def to_dict(self) -> dict[str, Any]:
         """It as plain data, without the certificate."""
