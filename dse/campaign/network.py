@@ -16,11 +16,10 @@ from typing import Any
 from dse.campaign.config import Campaign, NamedProblem, Variant
 from dse.campaign.runner import Display, run_campaign
 from dse.campaign.store import Store
-from dse.core.names import is_network_file
+from dse.core.names import is_network_file, without_folders
 from dse.core.problem import AnyProblem
 from dse.search.api import Result
 from dse.search.network import MAPPINGS, NETWORK, layer_file, network_totals
-from dse.search.of_file import refuse_files
 from dse.search.record import read_parquet
 from dse.search.searcher import make_searcher
 from dse.search.start import OWN, RANDOM, random_settings
@@ -102,11 +101,11 @@ def _campaign(search: NetworkSearch) -> Campaign:
         NamedProblem(f"{_short(search.network)}:{problem.layer.name}", machine, problem, whole=True)
         for problem in search.problems.values()
     )
-    refuse_files(search.searcher, "a search of a whole network")
     start, settings = search.start or OWN, search.settings
     settings = random_settings(search.searcher, settings) if start == RANDOM else settings
     searcher = make_searcher(search.searcher, settings)
-    variant = Variant(search.searcher, search.searcher, searcher, start=start)
+    name = without_folders(search.searcher)
+    variant = Variant(name, name, searcher, start=start)
     budgets = {one.label: budget for one, budget in zip(problems, search.budgets, strict=True)}
     return Campaign(
         _short(search.network), max(search.budgets), (search.seed,), problems, (variant,), budgets=budgets

@@ -22,10 +22,9 @@ from dse.core.cost_models import DEFAULT_COST_MODEL, class_of_spec, cost_model, 
 from dse.core.domains import load_hardware, make_problem, read_space
 from dse.core.edges import WholeNetwork
 from dse.core.layer import Layer
-from dse.core.names import is_network_file, split_name
+from dse.core.names import is_network_file, name_beside, split_name, without_folders
 from dse.core.objective import canonical_objective, names_several
 from dse.core.problem import AnyProblem
-from dse.search.of_file import refuse_files
 from dse.search.run import MAX_SAMPLES
 from dse.search.searcher import make_searcher, searcher_class
 from dse.search.start import OWN, RANDOM, TEMPLATES, random_settings
@@ -144,11 +143,11 @@ def _variant(name: str, file: _CampaignFile, where: str, folder: Path) -> Varian
     own = isinstance(settings.get("start"), str)
     start = _start(settings.pop("start") if own else file.start, folder)
     limits = {key: _limit(settings.pop(key), key, file, place) for key in LIMITS if key in settings}
-    refuse_files(kind, f"{place}: a campaign")
+    kind = name_beside(kind, folder)
     try:
         _no_setting_of(kind, limits, place)
         settings = settings if start == OWN else random_settings(kind, settings)
-        made = Variant(name, kind, make_searcher(kind, settings, where=place), start=start)
+        made = Variant(name, without_folders(kind), make_searcher(kind, settings, where=place), start=start)
         return replace(made, **limits)  # type: ignore[arg-type]
     except InputError as error:
         text = str(error)

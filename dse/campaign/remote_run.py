@@ -15,6 +15,7 @@ from dse.campaign.store import Store
 from dse.campaign.summary import Summary, summarise_cell
 from dse.campaign.worker import Outcome, Task, earlier_record, task_journal
 from dse.search.journal import Journal
+from dse.search.of_file import refuse_files
 from dse.search.record import from_parquet, to_parquet
 from dse.support.errors import InputError, StorageError, format_exception
 from dse.support.files import write_whole
@@ -52,6 +53,8 @@ class RemoteRun:
         """Run the cells. InputError where the cluster goes away: what is done is kept, and so are samples."""
         waiting, whole = deque(cells), False
         try:
+            for name in {named.cell.name for named in waiting}:
+                refuse_files(name, "an executor of other machines")
             self._loop(waiting)
             whole = True
         except ClusterLost as error:

@@ -50,7 +50,7 @@ def source_of(made: type) -> str:
 
 
 def refuse_files(name: str, what: str) -> None:
-    """InputError where a searcher is of a file: what is kept must find it by its name, from anywhere."""
+    """InputError where a searcher is of a file, which other machines need not have."""
     if is_of_file(name):
         raise InputError(
             f"{what} takes installed searchers, got {shorten(name)}: give it an entry point under "

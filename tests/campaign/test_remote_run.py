@@ -238,3 +238,9 @@ def test_a_dask_cluster_runs_cells_and_hands_their_samples_back(
     assert records(tmp_path) == here
     assert {piece.key for piece in came} <= {named.key for named in PLAN.cells()}
     assert came
+
+
+def test_a_searcher_of_a_file_is_refused_where_machines_need_not_have_the_file(tmp_path: Path) -> None:
+    plan = campaign(("climb.py:Climb", Raising()))
+    with pytest.raises(InputError, match=r"other machines takes installed searchers, got 'climb.py:Climb'"):
+        run(tmp_path, plan, make_executor=lambda workers: Here())

@@ -13,8 +13,10 @@ import pytest
 from dse.domains.clustered.accelerator import PRESETS
 from dse.domains.clustered.problem import Problem
 from dse.search.api import named_cell
+from dse.search.record import read_parquet
 from dse.search.searcher import make_searcher
 from dse.support.errors import InputError
+from dse.support.hashing import plain_data
 from tests.conftest import Dse
 from workloads import load_layer
 
@@ -87,17 +89,25 @@ def test_a_name_that_gives_no_searcher_is_refused_in_a_line(file: Path, name: st
     assert "\n" not in str(caught.value)
 
 
-def test_campaigns_and_networks_take_installed_searchers_and_say_so(
+def test_a_campaign_takes_a_searcher_of_a_file_beside_it_and_goes_on_while_the_file_is_the_same(
     file: Path, dse: Dse, tmp_path: Path
 ) -> None:
-    campaign = tmp_path / "campaign.toml"
+    campaign, out = tmp_path / "campaign.toml", tmp_path / "out"
     campaign.write_text(
-        'name = "own"\nbudget = 20\nseeds = 1\nlayers = ["resnet18:1"]\naccelerators = ["edge"]\n'
-        f'[searchers.mine]\ntype = "{file}:Drawn"\n'
+        'name = "own"\nbudget = 20\nseeds = 1\nobjectives = ["edp"]\nlayers = ["resnet18:1"]\n'
+        f'accelerators = ["edge"]\ncost_model = "maestro"\n[searchers.mine]\ntype = "./{file.name}:Drawn"\n'
     )
-    ran = dse("run", str(campaign), "--out", str(tmp_path / "out"))
-    assert (ran.code, ran.err.count("\n")) == (2, 1)
-    assert "a campaign takes installed searchers, got" in ran.err
-    searched = dse("search", "--network", "alexnet", "--accelerator", "edge", "--searcher", f"{file}:Drawn")
-    assert searched.code == 2
-    assert "a search of a whole network takes installed searchers, got" in searched.err
+    asked = ("run", str(campaign), "--out", str(out), "--tables-only")
+    assert dse(*asked).code == 0
+    (record,) = (out / "cells").iterdir()
+    cell = named_cell(PROBLEM, f"{file}:Drawn", None, 0, 20)
+    assert read_parquet(record)[1]["identity"] == plain_data(cell.identity)
+    assert "1 of them are done already" in dse(*asked).err
+    file.write_text(SEARCHER + "# another one\n")
+    assert "searcher drawn_points.py:Drawn source" in dse(*asked).refused()
+
+
+def test_each_layer_of_a_network_is_searched_by_a_searcher_of_a_file(file: Path, dse: Dse) -> None:
+    asked = ("--network", "examples/network.toml", "--accelerator", "edge", "--searcher", f"{file}:Drawn")
+    found = dse("search", *asked, "--budget", "20", "--workers", "1", "--json").json
+    assert {layer["samples"] for layer in found["layers"]} == {20}
