@@ -58,7 +58,7 @@ SEARCHERS = """
 
 [searchers.team-uniform-start]
 type = "team"
-begin = "random"
+initial_design = "random"
 budget = 200
 
 [searchers.bayesian]
