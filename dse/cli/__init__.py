@@ -31,6 +31,13 @@ MAX_LETTERS = 2000
 """Of a message: arguments, paths and names in it may be as long as anybody likes."""
 ALIKE = 0.75
 """How like an option must be, from 0 to 1, to be asked after instead of one that is not known."""
+INSTEAD = {
+    ("dse codesign", "--accelerator"): "--hardware names the space that machines are of",
+    ("dse codesign", "--layer"): "--network takes one layer too, as vgg16:conv1_2",
+    ("dse codesign", "--limit"): "--area and --leakage limit machines, --max-latency and --max-power runs",
+    ("dse codesign", "--tiles"): "mappings have perfect factors there, and no option gives others",
+}
+"""For options that a command lacks and others have, what does their job there."""
 COMPLETE = "_DSE_COMPLETE"
 """The variable by which a shell asks for completion."""
 
@@ -138,7 +145,9 @@ def _usage_message(error: TyperException) -> str:
         from difflib import get_close_matches
 
         like = get_close_matches(option or "", near, n=1, cutoff=ALIKE)
-        message = f"unknown option {option!r}; " + (f"did you mean {like[0]!r}?" if like else help_hint)
+        there = INSTEAD.get((context.command_path if context else "", option or ""))
+        hint = there or (f"did you mean {like[0]!r}?" if like else help_hint)
+        message = f"unknown option {option!r}; {hint}"
     elif "Did you mean" not in message and help_hint:
         message = f"{message.rstrip('.')}; {help_hint}"
     message = message.rstrip(".")

@@ -92,6 +92,8 @@ def test_the_version_is_that_of_the_package(dse: Dse) -> None:
         (["--jsn"], "unknown option '--jsn'; see 'dse --help'"),
         (["space", "--lyer", "resnet18:1"], "unknown option '--lyer'; did you mean '--layer'?"),
         (["space", "--qq", "3"], "unknown option '--qq'; see 'dse space --help'"),
+        (["codesign", "--limit", "l2_use <= 0.8"], "'--limit'; --area and --leakage limit machines, --max-"),
+        (["codesign", "--tiles", "any"], "'--tiles'; mappings have perfect factors there"),
         (["space", "--layer", "resnet18:1"], "missing option '--accelerator'; see 'dse space --help'"),
         (["space", *RESNET_ON_EDGE, "surplus"], "surplus"),
         (["space", "--layer"], "option '--layer' requires an argument"),

@@ -107,11 +107,17 @@ def test_a_change_that_fits_nothing_is_no_gain() -> None:
     assert refused.to_dict()["status"] == "refused"
 
 
+def test_where_mappings_are_feasible_it_is_said_who_knows_what_limits_them(
+    dse: Dse, asked: tuple[str, ...]
+) -> None:
+    assert "nothing has to change; --what-if says what limits the best" in dse("explain", *asked).out
+
+
 @pytest.mark.parametrize(
     ("more", "line"),
     [
         (("--mapping", "nvdla", "--what-if"), "leave --mapping out"),
-        (("--objective", "edp"), "--objective and --time-limit are of --what-if"),
+        (("--objective", "edp"), "--objective and --time-limit are of --what-if: add it"),
         (("--what-if", "--objective", "latency, energy"), "--what-if is of one objective"),
         (("--what-if", "--fix", "outer.tile.C=96", "--fix", "inner.tile.C=96", "--fix", "inner.tile.Y=28"),
          "without --what-if says why"),

@@ -93,7 +93,7 @@ def command(
         explain_what_if(problem, layer, accelerator, tiles=tiles, time_limit=time_limit, json=json)
         return
     if objective is not None or time_limit is not None:
-        raise InputError("--objective and --time-limit are of --what-if")
+        raise InputError("--objective and --time-limit are of --what-if: add it, or leave them out")
     problem = problem_asked(layer, accelerator, "edp", model, options)
     explanation = problem.explanation(None if mapping is None else problem.find_mapping(mapping))
     proof = None if mapping or explanation.feasible else _proof(problem)
@@ -132,6 +132,8 @@ def _show(title: str, explanation: Explanation, proof: str | None) -> None:
         for reason, count in explanation.refused.items():
             console.print(f"  {count:,} refused: {reason}")
     if explanation.feasible:
+        if explanation.tried > 1:
+            console.print("nothing has to change; --what-if says what limits the best of them")
         return
     _show_changes(console, "hardware that would do", explanation.hardware)
     _show_changes(console, "genes that would do", explanation.genes)

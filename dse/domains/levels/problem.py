@@ -235,7 +235,7 @@ class MachineProblem(SharedMembers):
     def explanation(self, mapping: HierarchyMapping | None) -> Explanation:
         raise InputError(
             f"dse explain is of two levels, cost model {self.model.name!r} of any number: dse evaluate "
-            "--mapping says what does not fit, and dse certify whether anything does"
+            "--mapping says what does not fit, dse certify whether anything does, --what-if what limits it"
         )
 
     def find_mapping(self, name: str) -> HierarchyMapping:
