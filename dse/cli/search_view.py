@@ -82,10 +82,7 @@ def show_layer(result: Result, layer: str, accelerator: str, out: Path | None, *
     output.print_heading(console, title + held_to(problem))
     infeasible = sum(result.refusals.values())
     why = "; ".join(f"{reason.text}: {count:,}" for reason, count in result.refusals.items())
-    console.print(
-        f"{len(result.record):,} samples, {result.distinct:,} distinct mappings, {infeasible:,} infeasible"
-        + (f" ({why})" if why else "")
-    )
+    console.print(f"{result.counted}, {infeasible:,} infeasible" + (f" ({why})" if why else ""))
     _show_refusals(console, result)
     best = result.best
     if names_several(problem.objective) and len(result.pareto()):

@@ -14,8 +14,9 @@ refused = "..."                      # only where a judge refused samples: how t
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dse.support.errors import InputError, shorten
@@ -123,20 +124,52 @@ def without_calibration(data: dict[str, Any], where: str) -> dict[str, Any]:
     return {name: value for name, value in data.items() if name != KEY}
 
 
-def fits_said(files: Mapping[str, str | None]) -> Iterator[str]:
-    """What fits of files are worth, by what they are of: a line of each file that says it, and what to do."""
+def fits_said(files: Mapping[str, str | None], fix: Iterable[str] = ()) -> Iterator[str]:
+    """What fits of files are worth, by what they are of: a line of each file that says it, and what to do.
+
+    `fix` is what the user has fixed: advice that this follows is left out.
+    """
     best: dict[str, str] = {}
     fitted = False
-    for what, path in files.items():
-        if path is not None and is_toml(path) and KEY in (data := read_toml(path, f"file {path!r}")):
-            note = _read(data[KEY], f"file {path!r}")
-            fitted, best = True, best | {name: note.measured(cycles) for name, cycles in note.best.items()}
-            yield f"{what} {note}"
+    for what, note in _notes(files):
+        fitted, best = True, best | {name: note.measured(cycles) for name, cycles in note.best.items()}
+        yield f"{what} {replace(note, refused='') if _follows(fix, note.refused) else note}"
     if fitted:
         shown = [f"{name} {measured}" for name, measured in list(best.items())[:MOST_LAYERS]]
         more = [f"{len(best) - MOST_LAYERS} more in the file"] if len(best) > MOST_LAYERS else []
         samples = f" (the best samples: {', '.join(shown + more)})" if best else ""
         yield f"{MEASURE}{samples}"
+
+
+def slower_than_measured(files: Mapping[str, str | None], proven: Mapping[str, Any]) -> Iterator[str]:
+    """That the fastest mapping of a layer, as a fit predicts it, is slower than one that was measured.
+
+    `proven` is a certificate as plain data.
+    """
+    if proven["objective"] != "latency" or not proven["best"]:
+        return
+    seconds, cycles = proven["best"]["loss"], proven["best"]["cycles"]
+    for what, note in _notes(files):
+        best = note.best.get(proven["layer"], math.inf)
+        if cycles > best if note.clock_ghz is None else seconds > best / note.clock_ghz * 1e-9:
+            yield (
+                f"by the fitted {what} this mapping is slower than the best sample, which was measured "
+                f"({note.measured(best)}): that sample's mapping is the better choice"
+            )
+
+
+def _notes(files: Mapping[str, str | None]) -> Iterator[tuple[str, FitNote]]:
+    """The tables of the files that have one, by what the files are of."""
+    for what, path in files.items():
+        if path is not None and is_toml(path) and KEY in (data := read_toml(path, f"file {path!r}")):
+            yield what, _read(data[KEY], f"file {path!r}")
+
+
+def _follows(fix: Iterable[str], advice: str) -> bool:
+    """Whether one of what is fixed leaves a gene no value but those that a --fix in the advice names."""
+    left = {gene: set(values.split(",")) for gene, values in re.findall(r"--fix ([\w.]+)=(\S+)", advice)}
+    given = [text.replace(" ", "").partition("=") for text in fix]
+    return any(gene in left and set(values.split(",")) <= left[gene] for gene, _, values in given)
 
 
 def _read(said: object, where: str) -> FitNote:

@@ -142,6 +142,12 @@ class Result:
         """How many different mappings were drawn."""
         return count_distinct(self.cell.problem.space.decode(self.record.genes()).designs)
 
+    @property
+    def counted(self) -> str:
+        """How many samples and distinct mappings there are, in words."""
+        each = {"sample": len(self.record), "distinct mapping": self.distinct}
+        return ", ".join(f"{count:,} {noun}{'s' * (count != 1)}" for noun, count in each.items())
+
     @cached_property
     def refusals(self) -> dict[Reason, int]:
         """How many samples were infeasible for which reason, the most frequent first."""

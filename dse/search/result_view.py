@@ -36,8 +36,7 @@ def best_so_far(result: Result) -> Figure:
 def as_html(result: Result) -> str:
     """The search in a line, its best figures, and the best mapping as a loop nest."""
     best, problem = result.best, result.cell.problem
-    samples = f"{len(result.record):,} samples, {result.distinct:,} distinct mappings"
-    head = f"<p><b>{escape(heading(result))}</b>: {samples}</p>"
+    head = f"<p><b>{escape(heading(result))}</b>: {result.counted}</p>"
     if best is None:
         return f"{head}<p>nothing feasible was found</p>"
     figures = (

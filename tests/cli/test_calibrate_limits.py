@@ -257,6 +257,10 @@ def test_a_fit_of_use_warns_of_nothing(dse: Dse, tmp_path: Path) -> None:
     found = dse("calibrate", file, "--accelerator", "edge", "--out", str(out), "--json")
     assert "warning" not in found.err
     assert "useful" not in (out / "machine.toml").read_text()
+    certified = dse(
+        "certify", "--layer", GEMM, "--accelerator", str(out / "machine.toml"), "--tiles", "factors"
+    )
+    assert "slower than the best sample" not in certified.out
 
 
 def test_a_table_whose_use_is_no_truth_value_is_refused_in_a_line(dse: Dse, tmp_path: Path) -> None:

@@ -69,7 +69,10 @@ def test_a_rule_of_the_judge_is_found_in_a_searchs_samples_and_certify_repeats_i
     assert "--fix cluster=1,2,4,8,16 leaves them out, and nothing that it ran" in said["refused"]
     assert f"dse: warning: {said['refused']}" in fitted.err.splitlines()
     assert (said["layers"], said["best"]) == ([LAYER], {LAYER: 1.0})
-    certified = dse(
-        "certify", *asked[:2], "--accelerator", f"{tmp_path}/fit/machine.toml", "--time-limit", "9"
-    )
+    certify = ("certify", *asked[:2], "--accelerator", f"{tmp_path}/fit/machine.toml", "--time-limit", "9")
+    certified = dse(*certify)
     assert said["refused"] in certified.out
+    assert "the best sample, which was measured (1 cycles" in certified.out.splitlines()[-1]
+    # Not again to who follows it.
+    assert "refused" not in dse(*certify, "--fix", "cluster=16,8").out
+    assert said["refused"] in dse(*certify, "--fix", "cluster=16,32").out

@@ -61,6 +61,11 @@ def test_area_and_power_have_the_units_of_the_cost_model(dse: Dse) -> None:
             assert f"best {objective} {best['loss']:.6g} {words}, found by sample" in shown
 
 
+def test_one_sample_is_one_sample(dse: Dse) -> None:
+    one = dse("search", *LAYER[:4], "--searcher", "random", "--budget", "1")
+    assert "\n1 sample, 1 distinct mapping, 0 infeasible\n" in one.out
+
+
 def test_people_see_the_best_mapping_as_a_nest_of_loops(dse: Dse) -> None:
     outcome = dse("search", *WALK)
     data = dse("search", *WALK, "--json").json

@@ -123,7 +123,7 @@ def command(
     bring them for tiles of any size too. The exit code is 1 if a layer has no feasible mapping, or if a
     proof does not pass --verify.
     """
-    from dse.core.calibration import fits_said
+    from dse.core.calibration import fits_said, slower_than_measured
     from dse.core.domains import domain_of
     from dse.core.listed import Wanted, read_share
     from dse.core.objective import names_several
@@ -180,9 +180,9 @@ def command(
         any_size = any(problem.options["tiles"] == ANY for problem in problems.values())
         time_limit = SECONDS_ANY if any_size else domain_of(model).proof_seconds
     note_merged(network or layer or "")
-    if not json:
-        for line in fits_said({"machine": accelerator, "constants": constants}):
-            print(line)
+    files = {"machine": accelerator, "constants": constants}
+    for line in () if json else fits_said(files, fix or ()):
+        print(line)
     options: dict[str, Any] = {"time_limit": time_limit, "cache": kept, "check": verify}
     in_all = {"time_limit": None, "in_all": given} if given is not None else {}
     try:
@@ -193,11 +193,13 @@ def command(
             entry = certify_chains(str(network), accelerator, problems, json, asked_of, out)
             _exit([entry])
         elif names_several(objective):
-            limits = in_all if network else {}
-            _certify_fronts(network, accelerator, problems, out, json, options | limits)
+            _certify_fronts(network, accelerator, problems, out, json, options | (in_all if network else {}))
         elif network is None:
             own = options | {"wanted": wanted, "more_nests": not (narrow or nests)}
-            _certify_layer(accelerator, problems, out, formats, json, own, detail=detail)
+            entry = _certify_layer(accelerator, problems, out, formats, json, own, detail=detail)
+            for line in () if json else slower_than_measured(files, entry):
+                print(line)
+            _exit([entry])
         else:
             share = GAP if gap is None else gap
             asked_of = NetworkOptions(**options | in_all, gap=share, workers=workers)
@@ -235,7 +237,7 @@ def _certify_layer(
     options: dict[str, Any],
     *,
     detail: bool,
-) -> None:
+) -> dict[str, Any]:
     from dse.cli.best_view import with_breakdown
     from dse.cli.certify_view import show_layer
     from dse.core.certificate import ProofInterrupted
@@ -265,7 +267,7 @@ def _certify_layer(
         show_layer(problem, certificate, entry, out, detail=detail, kept=options["cache"] is not False)
     if stopped:
         raise stopped
-    _exit([entry])
+    return entry
 
 
 def _certify_network(
