@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import median
 
 from dse.analysis.findings import Findings, Interval
 from dse.analysis.significance import Lead, Verdict, figures_at_end
@@ -61,6 +62,7 @@ def _headline(study: Study, findings: Findings) -> Iterator[Sentence]:
     yield Sentence(f"{over} {_nearest(study, best, final)}", "standing")
     if best.against:
         yield Sentence(_lead(best), "standing")
+    yield from _dataflows(study, best.searcher)
     if study.reference not in best.level:
         yield Sentence(_reference(study, final), "standing")
     for row in findings.efficiency:
@@ -124,6 +126,21 @@ def _whom(found: Sequence[str], best: Lead, all_of_them: bool) -> str:
             return f"{'both' if every == 2 else f'all {every}'} others"
         return "either of the others" if every == 2 else f"any of the {every} others"
     return names_in_sentence(found) if len(found) <= LISTED else f"{len(found)} of the {every} others"
+
+
+def _dataflows(study: Study, leader: str) -> Iterator[Sentence]:
+    """Where a fixed dataflow, which nobody has searched for, is better than the leader's median run."""
+    found, templates = {}, study.about.get("templates", {})
+    for problem in study.solved if not study.of_fronts else ():
+        label = study.label(problem)
+        losses = {name: each[label]["loss"] for name, each in templates.items() if label in each}
+        name = min(losses, key=lambda name: losses[name], default="")
+        if losses and losses[name] < median(cell.best for cell in study.cells(problem, leader)):
+            found[problem] = name
+    if found:
+        where, names = problems_in_words(len(found), len(study.solved)), sorted(set(found.values()))
+        dataflow = f"a fixed dataflow ({' or '.join(names)})"
+        yield Sentence(f"On {where} {dataflow} is better than the median run of {leader}.", "reduction")
 
 
 def _reference(study: Study, final: Mapping[str, Interval]) -> str:

@@ -54,6 +54,17 @@ def test_it_is_said_where_a_dataflow_has_no_fit() -> None:
     assert not any("dataflow" in text for text in concluded(cells, templates={"nvdla": fitted}).warnings)
 
 
+def test_the_headline_says_where_a_fixed_dataflow_beats_the_leader() -> None:
+    cells = [*seeds("marl", [1.0, 3.0, 4.0]), *seeds("marl", [1.0] * 3, B), *seeds("ppo", [9.0] * 3)]
+    cells += seeds("ppo", [9.0] * 3, B)
+    first, second = map(study(cells).label, study(cells).problems)
+    points = [{"repeats": 1, "loss": loss, "seconds": 1.0, "joules": 1.0} for loss in (2.5, 2.0, 1.5)]
+    templates = {"nvdla": {first: points[0], second: points[2]}, "eyeriss": {first: points[1]}}
+    said = "On 1 of 2 problems a fixed dataflow (eyeriss) is better than the median run of marl."
+    assert said in concluded(cells, templates=templates).headline
+    assert "dataflow" not in concluded(cells, templates={"nvdla": {second: points[2]}}).headline
+
+
 # Sample efficiency in words
 
 

@@ -54,6 +54,8 @@ def test_the_report_is_made_of_the_curves_alone(tmp_path: Path) -> None:
     assert "## net:a: latency (s) after 1,000 samples" in markdown
     assert "| walk | 1 | 6 | 6 | 3 | 3 |" in markdown
     assert "| grid | 1 | infeasible | infeasible | - | - |" in markdown
+    # A dataflow draws no samples: it is shown once, and not at each budget.
+    assert markdown.count("| nvdla dataflow |") == 1
     assert report.missing == {}
     assert "3 cells of 1,000 samples a layer, 1 seed, cost model maestro" in tables_scope(report)
     names = {path.name for path in (tmp_path / "tables").iterdir()}

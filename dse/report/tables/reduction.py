@@ -33,8 +33,10 @@ def reduction_sections(rows: Sequence[Reduction], study: Study) -> Iterator[Sect
         layers.setdefault(group, []).append(problem[0])
     for group in layers:
         mine = [row for row in rows if (row.network, row.objective) == (group.network, group.objective)]
-        for budget in dict.fromkeys(row.budget for row in mine):
-            members = [row for row in mine if row.budget == budget]
+        budgets = list(dict.fromkeys(row.budget for row in mine))
+        for budget in budgets:
+            # Fixed mappings draw no samples: what stands at every budget is shown at the last.
+            members = [row for row in mine if row.budget == budget and (row.seeds or budget == budgets[-1])]
             yield _reduction_section(study, group, layers[group], budget, members)
 
 
