@@ -155,8 +155,8 @@ def show_detail(console: Console, detail: Detail, *, tensors: bool = False) -> N
     (cycles, whole), spent = detail.shares, detail.energy_nj
     title = "where the cycles go"
     if detail.overlapping:
-        title = "cycles of each by itself, all at the same time"
-        title += ", and what all else waits for" if detail.waits else ""
+        title = "cycles of each part by itself; the parts overlap"
+        title += ", but for what all else waits for" if detail.waits else ""
     # What limits the layer is another question: an optimum takes no more PEs than can be fed.
     _print_parts(console, f"{title}: most on {detail.bound}", "cycles", cycles, whole)
     _print_parts(console, "where the energy goes", "energy", spent, sum(spent.values()), energy_in_words)

@@ -260,10 +260,12 @@ def _proof(certificate: Certificate, problem: AnyProblem) -> str:
     left = f", {counts.open:,} left" if counts.open else ""
     beyond = " or beyond the limits" if problem.options.get("limits") else ""
     boxes = "box" if counts.groups == 1 else "boxes"
+    priced = f"{counts.solved:,} priced"
+    priced += " beside the best mapping" if certificate.best is not None and not counts.solved else ""
     return (
         f"proof over {counts.mappings:,} mappings in {seconds} s{kept}: "
         f"{counts.groups:,} {boxes} of {prover_of(problem).groups}, {counts.too_large:,} too large for the "
-        f"buffers{beyond}, {counts.bounded:,} ruled out by their bound, {counts.solved:,} priced{left}"
+        f"buffers{beyond}, {counts.bounded:,} ruled out by their bound, {priced}{left}"
     )
 
 

@@ -47,11 +47,11 @@ def show_codesign(found: Codesign, entry: dict[str, Any], out: Path | None, *, k
         bound = quantity_in_words(found.lower_bound, unit, DIGITS)
         console.print(f"no machine and mappings are below {bound}{more}")
     earlier = f" ({found.proofs_kept:,} of earlier runs)" if found.proofs_kept else ""
-    boxes = "box" if found.boxes == 1 else "boxes"
+    boxes, proofs = "box" if found.boxes == 1 else "boxes", "proof" + "s" * (found.proofs != 1)
     console.print(
         f"proof: {found.boxes:,} {boxes} of machines bounded, "
-        f"at least {found.machines_excluded:,} machines beyond a limit, "
-        f"{found.proofs:,} proofs of layers{earlier}, {output.short_number(found.cpu_seconds)} CPU s, "
+        f"{found.machines_excluded:,} machines excluded by a limit, "
+        f"{found.proofs:,} {proofs} of layers{earlier}, {output.short_number(found.cpu_seconds)} CPU s, "
         f"{output.short_number(found.seconds)} s"
     )
     for check in entry.get("verified", []):
@@ -223,7 +223,7 @@ def _no_machine(found: Codesign) -> str:
         takes = f": every run takes at least {quantity_in_words(fastest, 's')}"
         return words + takes * ("max_latency" in found.caps)
     return (
-        f"no machine is feasible, that is proven: at least {found.machines_excluded:,} are beyond a limit, "
+        f"no machine is feasible, that is proven: {found.machines_excluded:,} are excluded by a limit, "
         "and on each of the others some layer has no mapping that fits"
     )
 

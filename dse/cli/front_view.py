@@ -93,7 +93,7 @@ def show_found(console: Console, result: Result, layer: str, accelerator: str) -
     units = [unit_of(name, problem.model.name) for name in names]
     rows = [
         (
-            point["index"],
+            point["index"] + 1,
             *(quantity_in_words(point[name], unit, DIGITS) for name, unit in zip(names, units, strict=True)),
         )
         for point in entry["front"]

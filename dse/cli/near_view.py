@@ -43,12 +43,12 @@ def show_near(console: Console, problem: AnyProblem, listed: Listed, unit: str) 
     title = list_in_words(listed, unit, lister.among)
     output.print_table(console, title, HEADS, rows, figures=HEADS[1:-1], uncut=HEADS[-1:])
     console.print(
-        f"a row for all with equal figures; loss: {problem.objective}; above best: how much larger it is; "
-        f"one of them: {lister.line}"
+        f"Mappings of equal loss, cycles and energy share a row. loss: {problem.objective}. above best: by "
+        f"how much the loss is above the best one's. one of them: {lister.line}"
     )
     left = groups[SHOWN:]
     more = f"{len(left):,} more rows, of {sum(map(len, left)):,} mappings; " if left else ""
-    console.print(f"{more}--json and --out have every mapping")
+    console.print(f"{more}--json prints every mapping, --out writes them to certificate.json, under within")
 
 
 def groups_of_equals(listed: Listed) -> list[list[Incumbent]]:
@@ -73,10 +73,10 @@ def list_in_words(listed: Listed, unit: str, among: str) -> str:
             f"(each nest of loops once{among})"
         )
     if listed.complete:
-        return f"{count:,} {kind}: it is proven that there are no others (each nest of loops once{among})"
+        return f"{count:,} {kind}: proven, there are no others (each nest of loops once{among})"
     if count >= MOST:
         return f"more than {MOST:,} {kind}: ask for a smaller share, or for --best N"
-    left = f"others may be missing, none of them below {quantity_in_words(listed.bound, unit, DIGITS)}"
+    left = f"others may be missing: their loss is at least {quantity_in_words(listed.bound, unit, DIGITS)}"
     if count and listed[0].loss:
         apart = listed.bound / listed[0].loss - 1
         left += f", {abs(apart):.3%} {'above' if apart >= 0 else 'below'} the first"

@@ -193,7 +193,9 @@ Hardware = Annotated[
 ]
 AreaBudget = Annotated[
     float | None,
-    typer.Option(help="No mapping whose PEs and buffers need more mm2 is feasible.", metavar="MM2"),
+    typer.Option(
+        help="The area that a mapping's PEs and buffers may need; larger ones are infeasible.", metavar="MM2"
+    ),
 ]
 Limit = Annotated[
     list[str] | None,
@@ -222,7 +224,7 @@ Settings = Annotated[
         "--set", help="A setting of the searcher, as in agents=9; repeatable.", metavar="NAME=VALUE"
     ),
 ]
-Seed = Annotated[int, typer.Option(help="Which of the searcher's runs.", metavar="N")]
+Seed = Annotated[int, typer.Option(help="The seed of the searcher's random draws.", metavar="N")]
 Verify = Annotated[
     bool, typer.Option("--verify", help="Check the proof in code that shares nothing with the solver.")
 ]

@@ -89,10 +89,10 @@ def show_layer(result: Result, layer: str, accelerator: str, out: Path | None, *
         show_found(console, result, layer, accelerator)
     elif best is None:
         console.print("nothing feasible was found", style="red")
-        console.print(f"sample 0: {_first_refusal(result)}")
+        console.print(f"sample 1: {_first_refusal(result)}")
     else:
         value = quantity_in_words(best.loss, unit_of(problem.objective, problem.model.name), DIGITS)
-        claim = f"best {problem.objective} {value}, found by sample {best.index:,}"
+        claim = f"best {problem.objective} {value}, found by sample {best.index + 1:,}"
         if hardware := problem.hardware_of(best.genes):
             claim += f", on {hardware}"
         show_best(console, result.best_problem, claim, best, detail=detail)

@@ -30,8 +30,14 @@ LEAST_RANK = 0.6
 round where logs are normal, as 1/2 - asin(2 sin(pi 0.6 / 6)) / pi is 0.29."""
 CHANCE = 1.645
 """Deviations that 1 in 20 normal values is above."""
-NO_BETTER = "the error of samples that the fit has not seen is no smaller than by the file as it was"
-WRONG_ORDER = "the fit orders samples that it has not seen no better than chance does"
+NO_BETTER = "on samples left out of the fit its error is no smaller than that of the file as it was"
+WRONG_ORDER = "it orders samples left out of the fit no better than chance does"
+LARGE_ERROR = 0.5
+"""The error of samples left out of a fit above which its figures need a warning."""
+ERROR = (
+    "error: the larger of predicted and measured over the smaller, less 1, of the median sample; "
+    "each fifth of the samples is left out in turn"
+)
 USELESS = "do not use it"
 NO_BETTER_THAN_SAMPLES = "its optimum need not be better than the best sample"
 MEASURE = "measure this mapping before you rely on it"
@@ -82,13 +88,16 @@ class FitNote:
         return f"{cycles:,.0f} cycles of {self.clock_ghz:g} GHz, {seconds}"
 
     def __str__(self) -> str:
-        said = [f"fitted to {self.samples} samples: those left out of the fit are {self.error:.1%} off"]
+        said = [
+            f"fitted to {self.samples} samples: its error on samples left out of the fit is {self.error:.1%}"
+        ]
         if self.rank is not None:
             said[0] += f", {rank_in_words(self.rank)}"
         if not self.useful:
             said += [self.reason, USELESS]
-        elif self.rank is not None:
-            said += [order_in_words(self.rank)]
+        else:
+            said += [large_error_in_words(self.error)]
+            said += [order_in_words(self.rank)] if self.rank is not None else []
         said.append(self.refused)
         return "; ".join(filter(None, said))
 
@@ -96,6 +105,13 @@ class FitNote:
 def rank_in_words(rank: float) -> str:
     """A rank correlation, as it is shown."""
     return f"rank correlation {'unknown' if math.isnan(rank) else f'{rank:.2f}'}"
+
+
+def large_error_in_words(error: float) -> str:
+    """What is to be said of the error of samples left out of a fit; nothing if it is small."""
+    if error <= LARGE_ERROR:
+        return ""
+    return f"its figures are off by {error:.1%} for the median sample: measure before you rely on them"
 
 
 def order_in_words(rank: float) -> str:

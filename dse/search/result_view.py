@@ -41,7 +41,7 @@ def as_html(result: Result) -> str:
         return f"{head}<p>nothing feasible was found</p>"
     figures = (
         f"best {problem.objective} {quantity_in_words(best.loss, unit(result), 6)}, found "
-        f"by sample {best.index:,}: "
+        f"by sample {best.index + 1:,}: "
         f"{best.cycles:,} cycles, {energy_of_mapping(best.energy_nj, 6)}, {problem.needs(best.mapping)}"
     )
     if hardware := problem.hardware_of(best.genes):

@@ -57,6 +57,12 @@ def write_json(path: Path, value: object, what: str = "file") -> None:
     write_whole(path, json.dumps(value, indent=1, allow_nan=False) + "\n", what)
 
 
+def file_within(path: str, name: str) -> str:
+    """The file `name` of the folder at `path`, if there is one; `path` itself otherwise."""
+    inside = os.path.join(path, name)
+    return inside if os.path.isfile(inside) else path
+
+
 def make_folder(folder: Path, *parts: str) -> None:
     """Make a folder for results, those that it is in, and the folders `parts` in it.
 

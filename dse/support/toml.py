@@ -57,6 +57,24 @@ def toml_value(value: Any) -> str:
     return repr(value)
 
 
+def toml_lines(data: Mapping[str, Any]) -> list[str]:
+    """A table's keys as lines, lists of tables last, as `[[key]]`. What is None is left out."""
+    tables = {key: value for key, value in data.items() if _is_tables(value)}
+    plain = {key: value for key, value in data.items() if key not in tables and value is not None}
+    lines = [f"{toml_key(key)} = {toml_value(value)}" for key, value in plain.items()]
+    for key, entries in tables.items():
+        for entry in entries:
+            lines += ["", f"[[{toml_key(key)}]]"]
+            lines += [
+                f"{toml_key(name)} = {toml_value(item)}" for name, item in entry.items() if item is not None
+            ]
+    return lines
+
+
+def _is_tables(value: object) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(entry, Mapping) for entry in value)
+
+
 def toml_key(name: str) -> str:
     """A key, in quotes where it needs them."""
     return name if _BARE.fullmatch(name) else toml_value(name)

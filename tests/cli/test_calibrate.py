@@ -53,7 +53,7 @@ def test_several_layers_find_the_bandwidths_and_the_clock_of_one_machine(dse: Ds
     assert said["layers"] == list(LAYERS)
     machine = package.load_accelerator(str(out / "machine.toml"))
     assert (machine.noc_bandwidth, machine.num_pes) == (8, EDGE.num_pes)
-    assert "# error of samples that the fit has not seen" in (out / "machine.toml").read_text()
+    assert "# error on samples left out of the fit" in (out / "machine.toml").read_text()
     assert {path.name for path in out.iterdir()} == {"machine.toml", "calibration.json", "calibration.png"}
 
 
@@ -130,7 +130,7 @@ def test_energies_that_are_measured_give_constants_that_a_proof_takes(dse: Dse, 
     found = dse(*asked, "--objective", "energy", "--constants", str(out / "constants.toml"))
     assert found.code == 0
     assert "machine fitted to 30 samples" in found.out
-    assert f"those left out of the fit are {said['error_after']:.1%} off" in found.out
+    assert f"its error on samples left out of the fit is {said['error_after']:.1%}" in found.out
     assert package.load_accelerator(str(out / "machine.toml")).num_pes == EDGE.num_pes
 
 

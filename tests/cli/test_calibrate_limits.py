@@ -16,6 +16,8 @@ from dse.core.calibration import (
     NO_BETTER_THAN_SAMPLES,
     USELESS,
     WRONG_ORDER,
+    FitNote,
+    large_error_in_words,
     reason_of_no_use,
 )
 from dse.domains.clustered.accelerator import PRESETS, Accelerator, load_accelerator
@@ -190,7 +192,10 @@ def test_a_fit_that_orders_mappings_poorly_says_that_its_optimum_need_not_be_bet
     assert 0 < said["rank"]["after"] < 0.6
     assert (said["useful"], said["orders_poorly"]) == (True, True)
     assert said["best"] == {GEMM: min(row["cycles"] for row in rows)}
-    (warning,) = [line for line in found.err.splitlines() if "machine" in line]
+    error, warning = [line for line in found.err.splitlines() if "machine" in line]
+    off = f"its figures are off by {said['error']['after']:.1%}"
+    assert said["error"]["after"] > 0.5
+    assert off in error
     rank = f"rank correlation {said['rank']['after']:.2f}"
     assert rank in warning
     assert NO_BETTER_THAN_SAMPLES in warning
@@ -199,9 +204,17 @@ def test_a_fit_that_orders_mappings_poorly_says_that_its_optimum_need_not_be_bet
         "certify", "--layer", GEMM, "--accelerator", str(out / "machine.toml"), "--tiles", "factors"
     )
     line = next(line for line in certified.out.splitlines() if line.startswith("machine fitted"))
+    assert off in line
     assert rank in line
     assert NO_BETTER_THAN_SAMPLES in line
     assert MEASURE in certified.out
+
+
+def test_an_error_is_large_above_a_half() -> None:
+    assert large_error_in_words(0.5) == ""
+    assert "off by 142.8%" in large_error_in_words(1.428)
+    assert "off by 142.8%" in str(FitNote(20, 1.428, 0.9))
+    assert "off by" not in str(FitNote(20, 0.3, 0.9))
 
 
 def test_a_rank_correlation_that_chance_gives_is_of_no_use_and_more_samples_show_a_smaller_one() -> None:

@@ -58,7 +58,15 @@ def test_area_and_power_have_the_units_of_the_cost_model(dse: Dse) -> None:
         for model, words in zip(("loopnest", "maestro"), units, strict=True):
             shown = dse(*arguments, objective, "--cost-model", model).out
             best = dse(*arguments, objective, "--cost-model", model, "--json").json["best"]
-            assert f"best {objective} {best['loss']:.6g} {words}, found by sample" in shown
+            assert (
+                f"best {objective} {best['loss']:.6g} {words}, found by sample {best['index'] + 1:,}: "
+                in shown
+            )
+
+
+def test_samples_count_from_one(dse: Dse) -> None:
+    shown = dse("search", *TINY, "--searcher", "random", "--budget", "1").out
+    assert ", found by sample 1: " in shown
 
 
 def test_one_sample_is_one_sample(dse: Dse) -> None:

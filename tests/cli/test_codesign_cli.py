@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from typing import TypeVar
 
 import pytest
 
+from dse.core.domains import domain_of
 from tests.conftest import Dse
 
 T = TypeVar("T")
@@ -84,6 +86,35 @@ def test_leakage_is_a_machines_and_mean_power_is_energy_over_latency(
     assert layer["mean_power_mw"] == pytest.approx(1e3 * layer["energy_nj"] / layer["cycles"])
     assert f"leakage {best['leakage_mw']:.4g} mW" in found.out
     assert f"mean power {totals['mean_power_mw']:,.4g} mW" in found.out
+
+
+@pytest.mark.parametrize("how", [(), ("--searcher", "random", "--budget", "50")])
+def test_the_machine_is_a_file_that_prices_its_mappings_alike(
+    dse: Dse, given: tuple[str, ...], tmp_path: Path, how: tuple[str, ...]
+) -> None:
+    constants, out = tmp_path / "constants.toml", tmp_path / "out"
+    constants.write_text("mac_pj = 7.5\n")
+    found = dse("codesign", *given, *how, "--constants", str(constants), "--out", str(out), "--json").json
+    head, *_ = (out / "machine.toml").read_text().splitlines()
+    _, model = shlex.split(head.partition("Priced with ")[2])
+    (layer,) = found["best"]["layers"]
+    asked = ("--layer", str(tmp_path / "net.toml:fc"), "--accelerator", str(out / "machine.toml"))
+    asked = (*asked, "--mapping", str(out / "mappings" / "00-fc.json"), "--cost-model", model)
+    priced = dse("evaluate", *asked, "--json").json
+    assert priced["cycles"] == layer["cycles"]
+    assert priced["energy_nj"] == pytest.approx(layer["energy_nj"])
+    assert dse("evaluate", *asked[:-1], "loopnest", "--json").json["energy_nj"] < priced["energy_nj"]
+
+
+def test_a_machine_of_levels_is_a_file_too(dse: Dse, tmp_path: Path) -> None:
+    (tmp_path / "net.toml").write_text(NETWORK)
+    (tmp_path / "space.toml").write_text(
+        'base = "gemmini"\ncost_model = "timeloop"\n[hardware]\n"levels.Scratchpad.size" = [4096, 8192]\n'
+    )
+    given = ("--network", str(tmp_path / "net.toml"), "--hardware", str(tmp_path / "space.toml"), "--fresh")
+    found = dse("codesign", *given, "--objective", "latency", "--out", str(tmp_path / "out"), "--json").json
+    machine = domain_of("timeloop").load_hardware(str(tmp_path / "out" / "machine.toml"), "timeloop")
+    assert machine.to_dict() == found["best"]["hardware"]
 
 
 def test_json_is_alone_on_stdout(dse: Dse, given: tuple[str, ...]) -> None:

@@ -26,11 +26,11 @@ def test_mappings_near_the_optimum_are_a_table_and_plain_data(dse: Dse, tmp_path
     shown = dse("certify", *RESNET, *FACTORS, "--within", "1%", "--verify", "--out", str(out))
     assert shown.code == 0
     assert (
-        "mappings within 1% of the optimum: it is proven that there are no others (each nest of loops once)"
+        "mappings within 1% of the optimum: proven, there are no others (each nest of loops once)"
         in shown.out
     )
     assert (
-        "loss: edp; above best: how much larger it is; one of them: outer loops / PEs of a cluster"
+        "loss: edp. above best: by how much the loss is above the best one's. one of them: outer loops / PEs "
         in shown.out
     )
     assert "verified: no mapping that was drawn is missing in the list" in shown.out
@@ -48,7 +48,7 @@ def test_of_machines_of_levels_the_table_says_which_orders_it_is_over(dse: Dse) 
     shown = dse(*asked, "--cost-model", "timeloop", "--objective", "edp", "--fresh", "--best", "3")
     assert shown.code == 0
     assert "3 best mappings: it is proven that none is better; others may be as good as the last" in shown.out
-    said = "(each nest of loops once; even nests, without orders that are never better than another)"
+    said = "(each nest of loops once; even nests, without loop orders that cannot be better than another)"
     assert said in shown.out
     assert "one of them: levels from the outermost in, each with the tensors that it keeps" in shown.out
     assert "uneven nests were not tried" not in shown.out
@@ -86,11 +86,11 @@ def test_a_list_that_ran_out_of_time_says_what_is_known_of_others() -> None:
         return list_in_words(Listed(Wanted(0.01), tuple(mappings), False, bound, 1.0), "s", "")
 
     assert said(2.01, 2.0, 2.01) == (
-        "2 mappings within 1% of the optimum found in time; others may be missing, none of them below "
+        "2 mappings within 1% of the optimum found in time; others may be missing: their loss is at least "
         "2.01000 s, 0.500% above the first"
     )
     assert said(1.9, 2.0) == (
-        "1 mapping within 1% of the optimum found in time; others may be missing, none of them below "
+        "1 mapping within 1% of the optimum found in time; others may be missing: their loss is at least "
         "1.90000 s, 5.000% below the first"
     )
 

@@ -103,11 +103,31 @@ def test_a_template_is_priced_as_its_mapping_is(
     assert result["mapping"] == mapping.to_dict()
 
 
-def test_a_mapping_file_gives_what_its_template_gives(dse: Dse, tmp_path: Path) -> None:
+def test_a_mapping_file_gives_what_its_template_gives_and_its_folder_too(dse: Dse, tmp_path: Path) -> None:
     template = evaluated(dse, *RESNET_ON_EDGE, "--mapping", "shidiannao")
     path = tmp_path / "mapping.json"
     path.write_text(json.dumps(template["mapping"]), encoding="utf-8")
     assert evaluated(dse, *RESNET_ON_EDGE, "--mapping", str(path)) == template
+    assert evaluated(dse, *RESNET_ON_EDGE, "--mapping", str(tmp_path)) == template
+
+
+def test_of_levels_a_folder_that_a_search_has_written_is_its_mapping(dse: Dse, tmp_path: Path) -> None:
+    asked = ("--layer", "alexnet:conv2", "--accelerator", "gemmini", "--cost-model", "timeloop")
+    best = dse(
+        "search", *asked, "--searcher", "random", "--budget", "50", "--out", str(tmp_path), "--json"
+    ).json
+    assert evaluated(dse, *asked, "--mapping", str(tmp_path))["mapping"] == best["best"]["mapping"]
+
+
+def test_what_a_judge_of_cycles_alone_does_not_say_is_unknown(dse: Dse, tmp_path: Path) -> None:
+    judge = tmp_path / "judge.sh"
+    judge.write_text("#!/bin/sh\necho '{\"cycles\": 100000000}'\n")
+    judge.chmod(0o755)
+    shown = dse("evaluate", *RESNET_ON_EDGE, "--mapping", "nvdla", "--cost-model", f"command:{judge}").out
+    rows = [line.split() for line in shown.splitlines()]
+    for figure in ("energy", "power", "area"):
+        assert [figure, "unknown"] in rows
+        assert [figure, "-"] in rows, "as an objective"
 
 
 def test_the_breakdown_adds_up(dse: Dse) -> None:

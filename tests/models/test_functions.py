@@ -215,7 +215,7 @@ def test_different_errors_are_the_mappings_and_are_charged(tmp_path: Path) -> No
 def test_fewer_cycles_than_the_file_leaves_room_for_are_said_once_and_count() -> None:
     problem = Problem(LAYER, EDGE, "latency", outside.fast)
     points = problem.space.sample(np.random.default_rng(0), 20)
-    words = r"says 7 cycles; .* at least \d+, by num_pes = 256 and simd_lanes = 1"
+    words = r"says 7 cycles, but .* at least \d+ \(num_pes = 256, simd_lanes = 1, "
     with pytest.warns(FloorWarning, match=words) as said:
         prices = [problem.price(points) for _ in range(2)][1]
     assert len(said) == 1

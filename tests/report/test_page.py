@@ -76,7 +76,11 @@ def test_the_page_says_what_was_run_and_on_what(study: Study, rendered: str) -> 
         "36 runs in 2 s by 1 worker",
     ):
         assert said in text, said
-    for name, version in study.about["versions"].items():
+    versions = dict(study.about["versions"])
+    rules = versions.pop("dse-arena")
+    assert f"rules of records {rules}" in text
+    assert text.count("dse-arena 0") == 1, "the package's version alone"
+    for name, version in versions.items():
         assert f"{name} {version}" in text
     assert str(study.about["runs"][0]["machine"]["processor"]) in text
     assert study_fingerprint(study) in text

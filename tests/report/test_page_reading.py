@@ -118,7 +118,7 @@ def test_a_link_unfolds_what_it_leads_to(window: Browser, pages: Pages, scripts:
     ("text", "where"),
     [
         ("marl-10", "#table-1"),
-        ("SHA-256 over those of all runs", "#provenance"),
+        ("SHA-256 of the fingerprints of all runs", "#provenance"),
         ("on edge, edp", "#mapping-2"),
     ],
 )

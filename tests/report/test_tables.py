@@ -200,7 +200,7 @@ def test_a_whole_network_has_a_total_over_layers_as_often_as_they_repeat(tmp_pat
     (head,) = reduction_heads(tmp_path, cells, networks=[["net", "edge", "latency"]])
     assert head == (
         "## net: latency (s) after 1,000 samples a layer",
-        "Total over 2 distinct layers, each as often as it repeats.",
+        "Total over 2 distinct layers, each counted as often as it repeats.",
     )
     assert "| walk | 1 | 30 | 30 | 1 | 1 |" in (tmp_path / "tables" / "reduction.md").read_text()
 
@@ -215,7 +215,7 @@ def test_layers_asked_for_by_themselves_have_no_totals(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("objective", "words"),
     [
-        ("edp", "it repeats: energy times latency, where each layer's EDP was minimised by itself."),
+        ("edp", "energy times latency of the whole. Each layer's EDP was minimised separately."),
         ("area", "The largest of 1 distinct layer."),
     ],
 )

@@ -52,7 +52,7 @@ def command(
 
     The fit has bandwidths, latency and clock, for several layers together. Where energies are measured, the
     cost model's are fitted too, for `--constants`. Each figure gets an interval. The fit's error is shown on
-    samples that it has not seen. Each of the machine's own counters is matched with the term of the model
+    samples left out of it. Each of the machine's own counters is matched with the term of the model
     that it follows. Counters of time are fitted too.
     """
     from dataclasses import replace
@@ -124,12 +124,15 @@ def _say_left_out(reasons: dict[str, int], count: int, place: str) -> None:
 
 
 def _warn(what: str, fitted: Any) -> None:
-    """Say that a fit is of no use, or orders mappings poorly."""
-    from dse.core.calibration import USELESS, order_in_words, rank_in_words
+    """Say that a fit is of no use, that its error is large, or that it orders mappings poorly."""
+    from dse.core.calibration import USELESS, large_error_in_words, order_in_words, rank_in_words
 
     if not fitted.useful:
         typer.echo(f"dse: warning: {what}: {fitted.reason}: {USELESS}", err=True)
-    elif poorly := order_in_words(fitted.rank_after):
+        return
+    if large := large_error_in_words(fitted.error_after):
+        typer.echo(f"dse: warning: {what}: {large}", err=True)
+    if poorly := order_in_words(fitted.rank_after):
         rank = rank_in_words(fitted.rank_after)
         typer.echo(f"dse: warning: {what}: {rank}: {poorly}", err=True)
 
@@ -158,8 +161,8 @@ def _error(found: Any) -> str:
     from dse.core.calibration import rank_in_words
 
     before, after = f"{found.error_before:.1%}", f"{found.error_after:.1%}"
-    ranks = f"{rank_in_words(found.rank_after)} (as said: {found.rank_before:.2f})"
-    return f"error of samples that the fit has not seen {after} (as said, scaled: {before}), {ranks}"
+    ranks = f"{rank_in_words(found.rank_after)} (by the old file: {found.rank_before:.2f})"
+    return f"error on samples left out of the fit {after} (by the old file, cycles scaled: {before}), {ranks}"
 
 
 def _remark(constant: Any) -> str:
@@ -210,7 +213,7 @@ def _write(found: Any, folder: Path) -> None:
 
 
 def _show(found: Any, out: Path | None) -> None:
-    from dse.core.calibration import rank_in_words
+    from dse.core.calibration import ERROR, rank_in_words
 
     console = output.make_console()
     energies = found.energies
@@ -223,9 +226,10 @@ def _show(found: Any, out: Path | None) -> None:
     title = f"{found.samples} samples of {layers}, cost model {found.cost_model}"
     output.print_table(console, title, ("figure", "said", "fitted", "95 % interval", "remark"), rows)
     console.print(_error(found))
+    console.print(ERROR)
     if energies is not None:
         before, after = f"{energies.error_before:.1%}", f"{energies.error_after:.1%}"
-        unseen = f"error of samples that the fit has not seen {after} (as said: {before})"
+        unseen = f"error on samples left out of the fit {after} (by the old file: {before})"
         ranks = rank_in_words(energies.rank_after)
         console.print(f"energies of {energies.samples} samples: {unseen}, {ranks}")
     if found.counters:

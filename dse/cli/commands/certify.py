@@ -60,7 +60,7 @@ def command(
     tiles: Annotated[
         str | None,
         typer.Option(
-            help="Tile sizes: factors (divisors only), or any, the default where it is proven.",
+            help="Tile sizes: factors (divisors only) or any; by default any, where the model can prove it.",
             metavar="factors|any",
         ),
     ] = None,

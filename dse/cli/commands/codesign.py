@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dse.cli import output
+from dse.cli.codesign_files import MAPPINGS, write, write_best
 from dse.cli.networks import note_merged
 from dse.cli.options import (
     Cache,
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 FAILED, INTERRUPTED = 1, 130
 WORTH_SAYING = 10.0
 """Seconds without a machine after which that is said."""
-RESULT, CERTIFICATE, MAPPINGS, FRONT = "codesign.json", "certificate.json", "mappings", "front.json"
+FRONT = "front.json"
 
 
 def command(
@@ -75,14 +76,20 @@ def command(
         searcher_option("Search instead of proving: machine and mappings together."),
     ] = None,
     budget: Annotated[
-        int | None, typer.Option(help="A searcher's network evaluations, as many of each layer.", metavar="N")
+        int | None,
+        typer.Option(
+            help="With --searcher: how often it may price the network, each time every layer.", metavar="N"
+        ),
     ] = None,
     inner: Annotated[
         str | None,
         typer.Option(help="Who finds a machine's mappings; certify proves them.", metavar="SEARCHER|certify"),
     ] = None,
     inner_budget: Annotated[
-        int | None, typer.Option(help="Its samples of each layer; by default 50.", metavar="N")
+        int | None,
+        typer.Option(
+            help="With --inner: samples for each layer of each machine; by default 50.", metavar="N"
+        ),
     ] = None,
     settings: Settings = None,
     seed: Seed = 0,
@@ -96,7 +103,10 @@ def command(
     cache: Cache = None,
     fresh: Fresh = False,
     out: Annotated[
-        Path | None, typer.Option(help="A folder for the machine, mappings and certificate.", metavar="DIR")
+        Path | None,
+        typer.Option(
+            help="A folder for machine.toml (for --accelerator), mappings and certificate.", metavar="DIR"
+        ),
     ] = None,
     json: Json = False,
 ) -> None:
@@ -282,24 +292,6 @@ def _verified(found: Codesign) -> list[dict[str, Any]]:
     from dse.optimum.verification.codesign import verify_codesign
 
     return [asdict(check) for check in verify_codesign(found)]
-
-
-def write(found: Codesign, entry: dict[str, Any], out: Path) -> None:
-    """Write what was found, its certificate, and a file for each layer's mapping."""
-    from dse.support.files import write_json
-
-    write_json(out / CERTIFICATE, output.plain(found.certificate))
-    write_best(entry, out)
-
-
-def write_best(entry: dict[str, Any], out: Path) -> None:
-    """Write the machine and what it costs, and a file for each layer's mapping."""
-    from dse.search.network import layer_file
-    from dse.support.files import write_json
-
-    write_json(out / RESULT, output.plain(entry))
-    for place, layer in enumerate(entry["best"]["layers"] if entry["best"] else []):
-        write_json(out / MAPPINGS / layer_file(place, layer["layer"]), layer["mapping"])
 
 
 class Progress:

@@ -178,6 +178,11 @@ def _energy(nanojoule: float) -> str:
     return energy_in_words(nanojoule) if nanojoule else "unknown"
 
 
+def _of_machine(value: float, unit: str) -> str:
+    """A power or an area in words; 0 stands for a cost model that says none."""
+    return quantity_in_words(value, unit) if value else "unknown"
+
+
 def show_evaluation(
     console: Console, evaluation: Evaluation, objective: str | None, model: str, *, detail: bool = False
 ) -> None:
@@ -203,7 +208,10 @@ def show_evaluation(
 
         show_detail(console, evaluation.detail, tensors=detail)
     if evaluation.feasible:
-        rows = [(name, loss, _of_need(name)) for name, loss in losses.items()]
+        rows = [
+            (name, loss, _of_need(name)) if evaluation.loss[name] else (name, None, "")
+            for name, loss in losses.items()
+        ]
         output.print_table(console, "loss by objective", ("objective", "loss", ""), rows, figures=("loss",))
 
 
@@ -212,9 +220,10 @@ def _figures(figures: Mapping[str, Any], units: Mapping[str, str]) -> Iterator[R
     yield "MACs", figures["macs"], ""
     yield "energy", _energy(figures["energy_nj"]), ""
     if "power" in units:
-        yield "power", quantity_in_words(figures["power"], units["power"]), ""
+        yield "power", _of_machine(figures["power"], units["power"]), ""
         whole = "as MAESTRO prints it" if "area_maestro" in units else "of the whole machine"
-        yield "area", quantity_in_words(figures["area"], units.get("area_maestro", units["area"])), whole
+        area = figures["area"]
+        yield "area", _of_machine(area, units.get("area_maestro", units["area"])), whole if area else ""
 
 
 def _of_need(objective: str) -> str:

@@ -42,8 +42,8 @@ def command(
 ) -> None:
     """Write a campaign's report, finished or not.
 
-    Page, figures and tables; its result is printed. With --table alone nothing is written; with --run,
-    --tables-only, --latex or --json the report is.
+    Writes page, figures and tables, and prints the result. With --table it prints those tables and writes
+    nothing, unless --run, --tables-only, --latex or --json is given too.
     """
     from dse.cli.waiting_view import tell_of_steps
     from dse.report.printing import print_report

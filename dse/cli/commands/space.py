@@ -43,10 +43,7 @@ def command(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Show the genes and the size of a mapping space.
-
-    Of two levels, or of a cost model's.
-    """
+    """Show the genes and the size of a mapping space."""
     if equation1:
         _show_table2(json)
         return

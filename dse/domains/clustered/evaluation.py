@@ -51,7 +51,7 @@ class Breakdown:
             buffer_line("L2", self.l2, self.unit),
             Line("utilisation", f"{self.utilisation:.1%}", ideal),
             Line("busy PEs", f"{self.busy_pes:.1%}", f"{self.busiest_pe_cycles:,} cycles on the busiest PE"),
-            Line("busy time", f"{self.busy_time:.1%}", f"the rest waits for data; most: {self.bound}"),
+            Line("busy time", f"{self.busy_time:.1%}", f"the rest waits for data; bound by {self.bound}"),
         )
 
 

@@ -94,8 +94,8 @@ class FeasibilityRules:
         self._lenient = True
         self._limits = self._limits_of(np.array([machine.machine_row], dtype=np.int64))
         warnings.warn(
-            f"cost model {self._trusted!r} says {why}, by num_pes = {machine.num_pes} and simd_lanes = "
-            f"{machine.simd_lanes}, the MACs of a PE in a cycle; its cycles are taken as they are",
+            f"cost model {self._trusted!r} says {why} (num_pes = {machine.num_pes}, simd_lanes = "
+            f"{machine.simd_lanes}, the MACs of a PE in a cycle). Its cycles are used all the same",
             FloorWarning,
             stacklevel=2,
         )
@@ -125,8 +125,8 @@ class FeasibilityRules:
             return f"the cost model counts {costs.macs[0]} MACs, the layer has {self._layer.macs}"
         if reason is Reason.BELOW_COMPUTE_FLOOR:
             floor = self._limits["compute_floor"][0]
-            return f"{cycles} cycles; on all PEs the MACs take at least {floor}"
+            return f"{cycles} cycles, but on all PEs the MACs take at least {floor}"
         if reason is Reason.BELOW_SERIAL_FLOOR:
             floor = self.serial_floors(row[np.newaxis])[0]
-            return f"{cycles} cycles; the busiest PE takes at least {floor}"
+            return f"{cycles} cycles, but the busiest PE takes at least {floor}"
         return reason.text

@@ -160,7 +160,7 @@ def _over_uneven(problem: MachineProblem) -> tuple[MachineProblem, str]:
 
 AMONG = {
     ALL: "",
-    UNDOMINATED: ", without orders that are never better than another",
+    UNDOMINATED: ", without loop orders that cannot be better than another",
     INNERMOST: ", one order for each innermost loop",
 }
 """Which orders of loops lists are over."""

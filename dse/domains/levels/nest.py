@@ -65,7 +65,7 @@ def _levels(
         if mapped.spatial:
             wide = math.prod(n for _, n in mapped.spatial)
             below = machine.levels[place + 1].name if place + 1 < len(machine.levels) else "MAC"
-            yield f"{indent}at {wide:,} of {level.fan_out:,} x {below}"
+            yield f"{indent}on {wide:,} of {level.fan_out:,} instances of {below}"
     yield f"{indent}MAC"
 
 

@@ -261,7 +261,7 @@ class MachineProblem(SharedMembers):
             for level, count in zip(self.accelerator.levels, words[0].tolist(), strict=True)
             if level.capacity is not None and count
         ]
-        return f"{', '.join(held)} {self.accelerator.unit}" if held else "no limited level in use"
+        return f"{', '.join(held)} {self.accelerator.unit}" if held else "no level of limited size in use"
 
     def detail(self, mapping: HierarchyMapping) -> Detail | None:
         """What the mapping's figures are made of, level by level; None if it has no price."""

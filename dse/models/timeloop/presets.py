@@ -23,7 +23,7 @@ FILES = {
 GEMMINI = "gemmini-PES-SCRATCHPAD-ACCUMULATOR"
 MACHINES = FILES | {
     "gemmini": "Gemmini-like: 16 x 16 PEs that hold the weights, a scratchpad, and accumulators",
-    GEMMINI: "the same with numbers instead of the words: a side in PEs, rows of the two memories",
+    GEMMINI: "Gemmini-like of other sizes: PEs a side, rows of scratchpad, rows of accumulators",
 }
 """Those that come along, and what each is."""
 DEFAULT_GEMMINI = (16, 16384, 1024)

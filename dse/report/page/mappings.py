@@ -189,7 +189,7 @@ def _against_dataflows(study: Study, problem: Triple, loss: float) -> str:
         return ""
     name = min(fits, key=lambda name: fits[name])
     ratio = fits[name] / loss
-    return f"{name}, {ratio:.3g} times as much"
+    return f"{name}, whose loss is {ratio:.3g} times this one's"
 
 
 @dataclass(frozen=True)

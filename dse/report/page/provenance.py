@@ -16,6 +16,9 @@ from dse.search.searcher import shown_settings
 from dse.support.hashing import digest
 from dse.support.toml import toml_value
 
+RULES_NAMES = {"dse-arena": "rules of records"}
+"""By what they have in identities (see `dse.search.run.RULES`), the names of what is no package's version."""
+
 Fact = tuple[str, str]
 """A term and what it is."""
 
@@ -60,10 +63,11 @@ def study_provenance(study: Study, problems: Mapping[Triple, Made]) -> Provenanc
     about = study.about
     toml = campaign_toml(study, problems)
     file, folder = f"{study.name}.toml", study.folder.resolve().name
+    versions = about.get("versions", {}).items()
     run = f"dse run {shlex.quote(file)} --out {shlex.quote(folder)}\ndse report {shlex.quote(folder)}"
     return Provenance(
         lines=_lines(study),
-        versions=tuple((str(name), str(version)) for name, version in about.get("versions", {}).items()),
+        versions=tuple((RULES_NAMES.get(name, str(name)), str(version)) for name, version in versions),
         runs=tuple(_run(run) for run in about.get("runs", [])),
         searchers=tuple(_searcher(study, name) for name in study.searchers),
         machines=_accelerators(study, problems),

@@ -166,8 +166,8 @@ def efficiency_figure(study: Study, findings: Findings, width: float = WIDTH) ->
     figure, down = headed_figure(
         width,
         0.7 + height + 0.42 + (0 if wide else apart),
-        "Samples that the other needs to get where it ends, over those of the one",
-        "right of 1 the one needs fewer; median over problems, with 95 % confidence intervals, "
+        "Samples of the second searcher over those of the first, to reach the final loss of the second",
+        "right of 1 the first needs fewer; median over problems, with 95 % confidence intervals, "
         f"{seeds_label(study)}; open: not reached on every problem",
     )
     across = (width - left - 0.75) / 2 if wide else width - left - 0.3

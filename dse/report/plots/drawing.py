@@ -73,8 +73,8 @@ def draw_figures(study: Study, findings: Findings) -> dict[str, Drawing]:
     drawings += _paged(
         "returns",
         "What is drawn, and the best of it",
-        "The mean loss of the feasible samples that a searcher draws as it learns, beside or above "
-        "the best so far. A searcher that learns draws lower losses with time." + _first_of(study),
+        "The mean loss of the feasible samples that a searcher draws, and the best loss so far."
+        " A searcher that learns draws lower losses with time." + _first_of(study),
         study.problems[:MAX],
         ROWS,
         lambda problems, width: mean_loss_figure(study, findings, problems, width),
@@ -158,8 +158,8 @@ def _of_pairs(study: Study, findings: Findings) -> list[Drawing]:
         Drawing(
             "efficiency",
             "Who needs fewer samples",
-            "Samples that the other searcher needs to get where it ends, as a multiple of "
-            "what the one needs. Right of 1 the one needs fewer; open dots were not reached on every "
+            "Samples of the second searcher, as a multiple of those of the first, to reach the final "
+            "loss of the second. Right of 1 the first needs fewer. Open dots: not reached on every "
             "problem." + _shorter(study),
             lambda width: efficiency_figure(study, findings, width),
         ),

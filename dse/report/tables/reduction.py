@@ -14,7 +14,7 @@ from dse.report.formats import Section, Table, counted_noun, loss_text, ratio_te
 from dse.report.limits import without_whom
 
 REDUCTION_COLUMNS = tuple(item.name for item in fields(Reduction))
-QUESTION = "How many times the reference's figure is each searcher's, on each network and layer?"
+QUESTION = "How large is each searcher's figure beside the reference's, on each network and layer?"
 REDUCTION_HEADS = ("searcher", "seeds", "median", "best", "median / {0}'s", "best / {0}'s")
 
 
@@ -68,15 +68,15 @@ def _made_of(group: Group, layers: int) -> str:
     found = counted_noun(layers, "distinct layer")
     objective = known_objective(group.objective)
     if names_several(group.objective):
-        return f"Mean over {found}, each as often as it repeats"
+        return f"Mean over {found}, each counted as often as it repeats"
     if objective is not None and not objective.part_that_adds_up.terms:
         return f"The largest of {found}"
-    total = f"Total over {found}, each as often as it repeats"
+    total = f"Total over {found}, each counted as often as it repeats"
     if objective is None or len(objective.terms) == 1:
         return total
     name = "EDP" if objective.name == "edp" else objective.name
     made = objective.product.replace("*", "times")
-    return f"{total}: {made}, where each layer's {name} was minimised by itself"
+    return f"{total}: {made} of the whole. Each layer's {name} was minimised separately"
 
 
 def _published(

@@ -79,8 +79,8 @@ def _fixed(study: Study, findings: Findings) -> Iterator[Section]:
     title = f"Samples to within so many times the best known, as a multiple of {me}'s"
     note = (
         f"Above 1, {me} needs fewer. Ratio of expected running times up to the smaller of both budgets, "
-        "median over problems where either gets there, with 95 % confidence intervals; inf: the searcher "
-        f"mostly does not get there, 0: {me} mostly does not."
+        "median over problems where either gets there, with 95 % confidence intervals; inf: on most of "
+        f"these problems {me} alone gets there; 0: the searcher alone does."
     )
 
     def cell(row: TargetRatio, wide: bool) -> str:
@@ -120,13 +120,14 @@ def _final(study: Study, findings: Findings) -> Section:
         multiple = "censored" if row.ratio is None else shown_figure(row.ratio, factor_text)
         reached = f"{row.reached} of {row.problems}"
         cells.append([row.searcher, row.other, multiple, over, reached, efficiency_sentence(study, row)])
-    title = "How many times the searcher's samples the other needs to get where it ends"
+    title = "Samples to reach the median final loss of the searcher compared with"
     note = (
-        "Where the other ends is its median final loss. Above 1, the searcher gets there with fewer samples. "
-        "Median over problems of the ratio of expected running times, with 95 % confidence intervals. Runs "
-        "that fail count on both sides. Where there are too few runs it is inconclusive."
+        "The multiple says how many times the searcher's samples the one compared with needs. Above 1, the "
+        "searcher needs fewer. Median over problems of the ratio of expected running times, with 95 % "
+        "confidence intervals. Runs that fail count on both sides. Where there are too few runs, it is "
+        "inconclusive."
     )
-    heads = ["searcher", "other", "multiple", PROBLEMS_TOO, "problems reached", "in words"]
+    heads = ["searcher", "compared with", "multiple", PROBLEMS_TOO, "problems reached", "in words"]
     return Section(title, heads, cells, note)
 
 

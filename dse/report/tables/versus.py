@@ -66,10 +66,10 @@ def _by_budget(study: Study, findings: Findings) -> Iterator[Section]:
     last = {row.searcher: row for row in findings.versus}
     title = f"Probability that a run of {me} is lower after so many samples"
     note = (
-        f"Than one of the other searcher, ties half, mean over {_problems(findings)}, with 95 % confidence "
-        "intervals. Wins, ties and losses "
-        "are problems, by the median loss at the end; p is that of Wilcoxon's signed-rank test over them, "
-        "corrected by Holm. A lead is inconclusive where there are too few runs for an interval. "
+        f"Lower than a run of the other searcher; a tie counts half. Mean over {_problems(findings)}, "
+        "with 95 % confidence intervals. A win is a problem on which the median loss at the end is lower. "
+        "p is that of Wilcoxon's signed-rank test over the problems, corrected by Holm. A lead is "
+        "inconclusive where there are too few runs for an interval. "
         f"{why_dashes(study)}"
     ).strip()
     heads = [f"{me} against", "lead", "seeds", *(f"{budget:,}" for budget in study.budgets)]

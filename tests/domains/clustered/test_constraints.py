@@ -239,8 +239,8 @@ def test_an_explanation_gives_the_figures() -> None:
     assert (
         explained(macs=layer.macs - 1) == f"the cost model counts {layer.macs - 1} MACs, the layer has 10800"
     )
-    assert explained(cycles=10) == "10 cycles; on all PEs the MACs take at least 675"
-    assert explained(cycles=1439) == "1439 cycles; the busiest PE takes at least 1440"
+    assert explained(cycles=10) == "10 cycles, but on all PEs the MACs take at least 675"
+    assert explained(cycles=1439) == "1439 cycles, but the busiest PE takes at least 1440"
     assert explained(valid=False, reason=3) == "the cluster size is not between 1 and the PE count"
 
 

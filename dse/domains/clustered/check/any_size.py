@@ -83,7 +83,7 @@ def _seen(every: int, left: float, settled: float, bounds: int, priced: int, dra
     """How much was ruled out, how much priced in full, and how much only sampled."""
     sampled = max(left - settled, 0.0) / every if drawn else 0.0
     share = "all" if not sampled else f"all but {sampled:.2g}"
-    said = f"{share} of {every:.2g} mappings ruled out by {bounds:,} bounds"
+    said = f"{share} of {every:.2g} mappings proven not to be better, by {bounds:,} bounds"
     said += f" or priced ({priced:,})" if priced else ""
     return said + (f", {drawn:,} mappings of the rest priced" if drawn else "")
 

@@ -16,7 +16,7 @@ from dse.domains.clustered.cost_model import CostModel
 from dse.domains.clustered.mapping import Mapping as DataflowMapping
 from dse.domains.clustered.nest import loop_nest
 from dse.support.errors import InputError, unknown_name
-from dse.support.files import make_folder, read_text, write_whole
+from dse.support.files import file_within, make_folder, read_text, write_whole
 
 Write = Callable[[Layer, Accelerator, DataflowMapping], Mapping[str, str]]
 """The texts of files, by their names. InputError for what the format cannot say."""
@@ -122,6 +122,7 @@ def mapping_in_file(
 
 def read_mapping(path: str, layer: Layer, accelerator: Accelerator) -> DataflowMapping:
     """The mapping in a file, read by what its name ends in; its sizes are the layer's and accelerator's."""
+    path = file_within(path, "mapping.json")
     where = f"mapping file {path!r}"
     text = read_text(path, where)
     kind = SUFFIXES.get(Path(path).suffix.lower(), FORMATS["json"])

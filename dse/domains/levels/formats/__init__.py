@@ -16,7 +16,7 @@ from dse.domains.levels.tiles import has_ragged_tiles
 from dse.domains.levels.uneven import straightened_nest
 from dse.support import strict_json, strict_yaml
 from dse.support.errors import InputError, errors_within, shorten, unknown_name
-from dse.support.files import make_folder, read_text, write_whole
+from dse.support.files import file_within, make_folder, read_text, write_whole
 
 FORMATS = ("json", "nest", "timeloop", "zigzag")
 """The formats that hold any number of levels."""
@@ -80,6 +80,7 @@ def read_yaml_mapping(text: str, where: str, problem: Any) -> HierarchyMapping:
 
 def read_mapping_file(path: str, problem: Any) -> HierarchyMapping:
     """The mapping in a file: JSON (`levels` as in a case line), YAML, or its text, `L1[WIO] K4 - ...`."""
+    path = file_within(path, "mapping.json")
     where = f"mapping file {path!r}"
     text = read_text(path, where).strip()
     layout = problem.space.layout

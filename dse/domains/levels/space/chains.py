@@ -181,10 +181,11 @@ def factor_chains(
                 f"{machine.levels[level].name}.{kind}.{dim} = {factor}"
                 for (level, kind, _), factor in given.items()
             )
-            divide = "divide it, to " if tiles == FACTORS else ""
+            more = "multiply to it" if tiles == FACTORS else "multiply to it, or to a little more"
+            rules = f"divide {size}, " if tiles == FACTORS else ""
             raise InputError(
-                f"fixed {said or dim}: no factors of {dim} = {size} are like this; they have to {divide}be "
-                f"no more than a fan-out, and to multiply to it{'' if divide else ', or a little more'}"
+                f"fixed {said or dim}: no tiling of {dim} = {size} has these factors. The factors of {dim} "
+                f"must {rules}be within the fan-outs, and {more}"
             )
         found.append(chain)
     return tuple(found)
