@@ -30,8 +30,8 @@ LEAST_RANK = 0.6
 round where logs are normal, as 1/2 - asin(2 sin(pi 0.6 / 6)) / pi is 0.29."""
 CHANCE = 1.645
 """Deviations that 1 in 20 normal values is above."""
-NO_BETTER = "on samples left out of the fit its error is no smaller than that of the file as it was"
-WRONG_ORDER = "it orders samples left out of the fit no better than chance does"
+NO_BETTER = "its error on samples left out is no smaller than the old file's"
+WRONG_ORDER = "it orders samples left out no better than chance does"
 LARGE_ERROR = 0.5
 """The error of samples left out of a fit above which its figures need a warning."""
 ERROR = (

@@ -48,7 +48,7 @@ def command(
     mapping: Annotated[
         str | None,
         typer.Option(
-            help="A mapping in FILE.json, .m (MAESTRO), .yaml (Timeloop), or a template such as nvdla.",
+            help="FILE.json, .m (MAESTRO), .yaml (Timeloop), a search's folder, or a template such as nvdla.",
             metavar="FILE|TEMPLATE",
         ),
     ] = None,

@@ -43,7 +43,8 @@ def command(
     mapping: Annotated[
         str | None,
         typer.Option(
-            help="One mapping: FILE.json, FILE.m, FILE.yaml or a template.", metavar="FILE|TEMPLATE"
+            help="One mapping: FILE.json, FILE.m, FILE.yaml, a search's folder or a template.",
+            metavar="FILE|TEMPLATE",
         ),
     ] = None,
     what_if: Annotated[

@@ -27,7 +27,7 @@ def command(
     mapping: Annotated[
         str,
         typer.Argument(
-            help="A mapping's file, or a template; of ioh a campaign's folder.",
+            help="A mapping's file, a search's folder, or a template; of ioh a campaign's folder.",
             metavar="MAPPING",
         ),
     ],
