@@ -121,7 +121,7 @@ def test_of_levels_a_folder_that_a_search_has_written_is_its_mapping(dse: Dse, t
 
 def test_what_a_judge_of_cycles_alone_does_not_say_is_unknown(dse: Dse, tmp_path: Path) -> None:
     judge = tmp_path / "judge.sh"
-    judge.write_text("#!/bin/sh\necho '{\"cycles\": 100000000}'\n")
+    judge.write_text("#!/bin/sh\nwhile read line; do echo '{\"cycles\": 100000000}'; done\n")
     judge.chmod(0o755)
     shown = dse("evaluate", *RESNET_ON_EDGE, "--mapping", "nvdla", "--cost-model", f"command:{judge}").out
     rows = [line.split() for line in shown.splitlines()]
