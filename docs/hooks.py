@@ -98,10 +98,10 @@ def commands() -> str:
     import io
 
     from dse.cli import main
-    from dse.cli.application import build
+    from dse.cli.application import build_application
 
     parts = []
-    for name in sorted(build().commands):
+    for name in sorted(build_application().commands):
         text = io.StringIO()
         with contextlib.redirect_stdout(text):
             main([name, "--help"])

@@ -25,6 +25,7 @@ ELSEWHERE = {
     " annealing": "tests/searchers/test_third_party.py",
     " roofline": "tests/models/prove_third_party_model.py",
     "suite standing": "tests/suite/test_standing.py",
+    "torchvision.models": "tests/workloads/prove_torchvision.py",
 }
 """By a part of it, where a command runs that needs more than a folder."""
 NOT_HERE = {"/path/to/maestro": "the MAESTRO program", "results/campaigns/": "days of computing"}

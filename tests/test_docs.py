@@ -253,6 +253,13 @@ def test_the_readme_counts_the_searchers_that_come_along() -> None:
     assert f"{len({entry.name for entry in ours})} searchers compete" in words
 
 
+def test_the_site_shows_the_help_of_every_command() -> None:
+    hooks = runpy.run_path(str(ROOT / "docs" / "hooks.py"))
+    page = hooks["on_page_markdown"]((ROOT / "docs" / "command-line.md").read_text(encoding="utf-8"))
+    for name in build_application().commands:
+        assert f"## dse {name}\n" in page
+
+
 def test_every_reason_is_explained_as_the_program_explains_it() -> None:
     hooks = runpy.run_path(str(ROOT / "docs" / "hooks.py"))
     page = hooks["on_page_markdown"]((ROOT / "docs" / "cost-models.md").read_text(encoding="utf-8"))
