@@ -64,7 +64,7 @@ def test_no_page_asks_for_anything_outside_its_folder(site: Path, offline: Brows
 
 def test_search_finds_a_page_that_was_opened_from_its_folder(site: Path, offline: Browser) -> None:
     offline.open(site / "index.html")
-    links = offline.run(FOUND, "journal")
+    links = offline.run(FOUND, "ECDFs")
     assert any(link.startswith((site / "campaigns.html").as_uri()) for link in links)
     offline.click(".md-search-result__item > a[href*='campaigns.html']")
     offline.arrive()
@@ -82,7 +82,7 @@ def test_search_works_on_a_server_too(site: Path, tmp_path: Path) -> None:
         home = f"http://127.0.0.1:{server.server_address[1]}/"
         with chromium(tmp_path) as browser:
             browser.visit(f"{home}index.html")
-            links = browser.run(FOUND, "journal")
+            links = browser.run(FOUND, "ECDFs")
             asked = browser.requests()
         server.shutdown()
     assert any(link.startswith(f"{home}campaigns.html") for link in links)

@@ -254,7 +254,7 @@ README_WORDS: dict[str, Callable[[], bool]] = {
     "Our own mapper, `team`, is ahead after 500 samples and more": lambda: ahead_of_all(
         of(LOOPNEST, CHANCES)
     ),
-    "None of the gains in [its table]": paper_words.WORDS["None of Table III's ratios is borne out"],
+    "None of the gains in [the paper's table]": paper_words.WORDS["None of Table III's ratios is borne out"],
 }
 
 

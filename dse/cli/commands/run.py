@@ -31,7 +31,7 @@ def command(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="The folder for its results; by default results/NAME.",
+            help="The folder for its results; by default NAME, beside the campaign.",
             metavar="DIR",
         ),
     ] = None,
