@@ -175,7 +175,7 @@ def tables_scope(report: Report) -> str:
     of = f"{counted_noun(report.cells, 'cell')} of {samples_in_words(study)} a layer, {seeds_in_words(study)}"
     reference = study.reference
     ratios = (
-        f"Ratios are a searcher's figure divided by that of {reference}, the reference: above 1, {reference} "
+        f"Ratios to the reference: a searcher's figure divided by that of {reference}. Above 1, {reference} "
         "is better."
     )
     named = [study.machine(name) for name in dict.fromkeys(problem[1] for problem in study.problems)]

@@ -111,7 +111,7 @@ def test_a_campaign_with_nothing_done_has_an_empty_table(tmp_path: Path, dse: Ds
 
 def test_the_table_at_the_full_budget_is_printed(tmp_path: Path, dse: Dse) -> None:
     out = dse("report", str(campaign(tmp_path, [cell("walk", [(0, 6.0)])])), "--tables-only").out
-    ratios = "Ratios are a searcher's figure divided by that of walk, the reference: above 1, walk is better."
+    ratios = "Ratios to the reference: a searcher's figure divided by that of walk. Above 1, walk is better."
     assert ratios in out
     assert "net:a: latency (s) after 1,000 samples" in out
     assert "after 500 samples" not in out

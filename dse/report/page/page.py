@@ -213,9 +213,9 @@ def _reached(best: BestMapping) -> str:
     """Who else has found as good a mapping."""
     runs = sum(best.equals.values())
     if runs == 1:
-        return f"No other of the {best.runs:,} runs found as good a one."
+        return f"Of {best.runs:,} runs only this one found it, or one as good."
     who = ", ".join(f"{name} {count}" for name, count in best.equals.items())
-    return f"{runs:,} of {best.runs:,} runs found as good a one ({who})."
+    return f"Of {best.runs:,} runs {runs:,} found it, or one as good: {who}."
 
 
 def _now(best: BestMapping) -> str:

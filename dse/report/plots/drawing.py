@@ -158,9 +158,9 @@ def _of_pairs(study: Study, findings: Findings) -> list[Drawing]:
         Drawing(
             "efficiency",
             "Who needs fewer samples",
-            "Samples of the second searcher, as a multiple of those of the first, to reach the final "
-            "loss of the second. Right of 1 the first needs fewer. Open dots: not reached on every "
-            "problem." + _shorter(study),
+            "The second searcher's median final loss: how many samples it needs to reach that, divided by "
+            "how many the first one needs. Right of 1 the first needs fewer. Open dots: not reached on "
+            "every problem." + _shorter(study),
             lambda width: efficiency_figure(study, findings, width),
         ),
     ]

@@ -105,5 +105,7 @@ def _times(study: Study, findings: Findings) -> Section:
     ]
     title = "Expected running time: samples to within so many times the best known"
     own = f" Each up to its own budget: {missing_searchers(study)}." if study.cut else ""
-    note = f"All samples spent, failed runs' too, over the runs that succeed.{own}"
+    note = (
+        f"The samples of all runs, also of those that fail, divided by the number of runs that succeed.{own}"
+    )
     return Section(title, ["problem", "searcher", *map(str, reversed(TABLE_TAUS))], cells, note)

@@ -18,7 +18,7 @@ from dse.report.tables.cells import (
     titles_by_interval,
 )
 
-QUESTION = "How many times as many samples does one searcher need as another to be as good?"
+QUESTION = "Which searcher needs fewer samples for the same loss, and by what factor?"
 COLUMNS = (
     "searcher",
     "other",
@@ -122,7 +122,7 @@ def _final(study: Study, findings: Findings) -> Section:
         cells.append([row.searcher, row.other, multiple, over, reached, efficiency_sentence(study, row)])
     title = "Samples to reach the median final loss of the searcher compared with"
     note = (
-        "The multiple says how many times the searcher's samples the one compared with needs. Above 1, the "
+        "The multiple: samples of the one compared with, divided by those of the searcher. Above 1, the "
         "searcher needs fewer. Median over problems of the ratio of expected running times, with 95 % "
         "confidence intervals. Runs that fail count on both sides. Where there are too few runs, it is "
         "inconclusive."

@@ -138,7 +138,7 @@ def test_constraints_fix_factors_orders_dataflow_bypass_and_utilisation() -> Non
     [
         ({"Bufer.spatial.K": 2}, "unknown level 'Bufer'"),
         ({"Buffer.spatial.Z": 2}, "unknown dim 'Z'"),
-        ({"Buffer.spatial.K": 3}, "no factors of K = 4"),
+        ({"Buffer.spatial.K": 3}, "no tiling of K = 4"),
         ({"Buffer.spatial.P": 2}, "there is no such loop"),
         ({"Buffer.temporal.K": 0}, "Buffer.temporal.K must be at least 1"),
         ({"Buffer.speed": 2}, "unknown constraint"),
