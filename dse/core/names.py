@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from dse.core.layer import PRODUCT_DIMS, Layer
+from dse.support.errors import InputError
 
 IN_MODULE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 IN_FILE = re.compile(r"(?P<path>.+\.py):(?P<name>[A-Za-z_][\w.]*)", re.DOTALL)
@@ -70,3 +72,12 @@ def naming_line(layer: Layer, called: Mapping[str, str] | None = None) -> str:
     """How mapping files, genes and --fix name the dims of a matrix product; "" of any other layer."""
     names = ", ".join(f"{name} is {dim}" for dim, name in dim_names(layer, called).items())
     return names and f"in mapping files, genes and --fix: {names}"
+
+
+@contextmanager
+def refused_with(hint: str) -> Iterator[None]:
+    """Within, an InputError ends with the hint, in brackets; "" is none."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"{error} ({hint})" if hint else str(error)) from None

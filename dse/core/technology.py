@@ -160,7 +160,8 @@ class Technology:
     def _of(self, kind: str) -> list[Figure]:
         found = [one for one in self.figures if one.what == kind]
         if not found:
-            raise InputError(f"technology {self.name} has no figure of {kind}")
+            has = ", ".join(dict.fromkeys(one.what for one in self.figures))
+            raise InputError(f"technology {self.name} has no figure of {kind}, only of {has}: say it in pJ")
         return found
 
     def _times(self, found: Energy, mac_pj: float) -> Energy:

@@ -9,6 +9,7 @@ import pytest
 from dse.core.domains import make_problem
 from dse.core.technology import DRAM, REGISTER, SCALING, SRAM, Technology, load_technology, technology_names
 from dse.models.timeloop.presets import load_machine
+from dse.support.errors import InputError
 from tests.conftest import Dse
 from workloads import load_layer
 
@@ -87,6 +88,11 @@ def test_a_machine_says_of_reads_and_writes_which_figures_made_them(chip: Path) 
     said = load_machine(chip).sources[-1]
     assert said.startswith("Buffer, a write of 64 bits")
     assert said.endswith("(tpu-v4i-7nm)")
+
+
+def test_a_figure_that_a_table_has_not_is_refused_with_those_that_it_has() -> None:
+    with pytest.raises(InputError, match=r"has no figure of register, only of .*sram.*: say it in pJ"):
+        load_technology("tpu-v4i-7nm").access(REGISTER, 16, 0, 0)
 
 
 def test_energies_scale_between_processes_by_stillmaker_and_baas_but_for_dram() -> None:

@@ -20,7 +20,7 @@ from dse.core.figures import CostBatch
 from dse.core.hardware import FIGURE_PREFIX
 from dse.core.layer import Layer
 from dse.core.limits import read_limits, words_of
-from dse.core.names import naming_line
+from dse.core.names import naming_line, refused_with
 from dse.core.objective import OBJECTIVES, canonical_objective, parse_objectives
 from dse.core.problem import SharedMembers
 from dse.core.reasons import Reason
@@ -87,15 +87,15 @@ class MachineProblem(SharedMembers):
         nests = fixed.pop("nests", None)
         machine = self.accelerator if nests is None else with_nests(self.accelerator, nests)
         object.__setattr__(self, "accelerator", machine.of_widths(self.layer.bits))
-        parts = read_opened(self.parts).of_machine(self.accelerator)
-        object.__setattr__(self, "parts", parts)
+        object.__setattr__(self, "parts", read_opened(self.parts).of_machine(self.accelerator))
         if self.area_budget is not None:
             raise InputError(f"cost model {self.model.name!r} says nothing of area, which has a budget")
         object.__setattr__(self, "objective", canonical_objective(self.objective))
         refuse_objectives(self.objective, self.model.name)
         object.__setattr__(self, "fixed", fixed)
         object.__setattr__(self, "limits", words_of(self.use.limits))
-        _ = self.space, self.model  # Made now, so that what is wrong with them is said now.
+        with refused_with(self.naming if fixed else ""):
+            _ = self.space, self.model  # Made now, so that what is wrong with them is said now.
         note_foreign_spreads(machine, self.space.workload)
 
     @cached_property

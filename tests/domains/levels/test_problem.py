@@ -162,6 +162,11 @@ def test_what_cannot_be_a_problem_is_said_in_a_line(chip: str) -> None:
         domain_named("levels").parse_fixed(["Buffer.keep=I", "Buffer.keep=W"], "default")
 
 
+def test_a_wrong_constraint_of_a_product_is_said_with_the_names_of_its_dims(chip: str) -> None:
+    with pytest.raises(InputError, match=r"unknown dim 'M' .*: M is P, N is K, K is C\)$"):
+        make_problem(Layer.gemm(4, 6, 8), chip, "edp", "timeloop", fixed={"DRAM.temporal.M": 2})
+
+
 def test_a_search_a_mapping_and_the_space_go_through_the_commands(
     chip: str, tmp_path: Path, dse: Dse
 ) -> None:
