@@ -60,7 +60,7 @@ def command(
     tiles: Annotated[
         str | None,
         typer.Option(
-            help="Tile sizes: factors (divisors only) or any; by default any, where the model can prove it.",
+            help="Tiles: factors (divisors only) or any. Default: factors on machines of levels, else any.",
             metavar="factors|any",
         ),
     ] = None,

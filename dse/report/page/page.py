@@ -213,9 +213,9 @@ def _reached(best: BestMapping) -> str:
     """Who else has found as good a mapping."""
     runs = sum(best.equals.values())
     if runs == 1:
-        return f"Of {best.runs:,} runs only this one found it, or one as good."
+        return f"No other of the {best.runs:,} runs found a mapping as good."
     who = ", ".join(f"{name} {count}" for name, count in best.equals.items())
-    return f"Of {best.runs:,} runs {runs:,} found it, or one as good: {who}."
+    return f"{runs:,} of the {best.runs:,} runs found a mapping as good as this: {who}."
 
 
 def _now(best: BestMapping) -> str:

@@ -158,8 +158,8 @@ def _of_pairs(study: Study, findings: Findings) -> list[Drawing]:
         Drawing(
             "efficiency",
             "Who needs fewer samples",
-            "The second searcher's median final loss: how many samples it needs to reach that, divided by "
-            "how many the first one needs. Right of 1 the first needs fewer. Open dots: not reached on "
+            "Samples to reach the median final loss of the searcher named second: its own, divided by those "
+            "of the searcher named first. Right of 1 the first needs fewer. Open dots: not reached on "
             "every problem." + _shorter(study),
             lambda width: efficiency_figure(study, findings, width),
         ),

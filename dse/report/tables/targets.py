@@ -78,9 +78,9 @@ def _fixed(study: Study, findings: Findings) -> Iterator[Section]:
     me = study.reference
     title = f"Samples to within so many times the best known, as a multiple of {me}'s"
     note = (
-        f"Above 1, {me} needs fewer. Ratio of expected running times up to the smaller of both budgets, "
-        "median over problems where either gets there, with 95 % confidence intervals; inf: on most of "
-        f"these problems {me} alone gets there; 0: the searcher alone does."
+        f"Above 1, {me} needs fewer. A figure is a ratio of expected running times, with its 95 % confidence "
+        "interval: the median over the problems that one of both solves so well within the smaller of "
+        f"their budgets. inf: most of these only {me} solves so well. 0: most only the searcher does."
     )
 
     def cell(row: TargetRatio, wide: bool) -> str:
@@ -124,7 +124,7 @@ def _final(study: Study, findings: Findings) -> Section:
     note = (
         "The multiple: samples of the one compared with, divided by those of the searcher. Above 1, the "
         "searcher needs fewer. Median over problems of the ratio of expected running times, with 95 % "
-        "confidence intervals. Runs that fail count on both sides. Where there are too few runs, it is "
+        "confidence intervals. Samples of runs that fail count too. Where there are too few runs, it is "
         "inconclusive."
     )
     heads = ["searcher", "compared with", "multiple", PROBLEMS_TOO, "problems reached", "in words"]
@@ -146,7 +146,8 @@ def _compared(row: Efficiency) -> str:
     if not row.problems:
         return f"neither {searcher} nor {other} has found anything feasible"
     fails = row.problems - row.reached
-    never = f"no run of {searcher} reaches it on {problems_in_words(fails, row.problems)}"
+    where = problems_in_words(fails, row.problems).replace("all ", "any of ")
+    never = f"no run of {searcher} reaches it on {where}"
     if ratio is None:
         return f"{searcher} does not reach {other}'s median final loss: {never} (censored)"
     if math.isinf(ratio.value):
@@ -166,7 +167,7 @@ def _intervals(row: Efficiency) -> str:
     text = f" (95 % confidence interval {_factors(row.ratio)}" if row.ratio.wide else ""
     wide = row.over_problems
     if text:
-        text += f"; {PROBLEMS_TOO} {_factors(wide)})" if wide and wide.wide else ")"
+        text += f"; if problems are drawn too, {_factors(wide)})" if wide and wide.wide else ")"
     return f"{text}: {said.get(found, found)}"
 
 
