@@ -198,9 +198,9 @@ def write(rows: Sequence[Row], limit: float, path: Path) -> None:
     note = (
         "Each proof is a command in a process of its own, and may take at most "
         f"{limit:g} s. It begins without earlier results, unless its case says that they are kept. "
-        "CPU s counts all threads of the process. That includes the column `to start`: the CPU time that "
+        'CPU s counts all threads of the process. That includes the column "to start": the CPU time that '
         "the command takes if no time is left to prove anything. Kernels are compiled before the "
-        "measurement, unless the status says that kernels were compiled. The column `before` comes "
+        'measurement, unless the status says that kernels were compiled. The column "before" comes '
         "from the file of cases."
     )
     heads = [*HEADS.values(), "command"]

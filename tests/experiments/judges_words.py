@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from experiments import RESULTS
 
-MISLED = "RTL, misled"
-NAMES = {"RTL": "rtl", MISLED: "rtl-wrong", "CPU": "cpu", "SCALE-Sim": "scalesim"}
+MISLED, CPU_MISLED = "RTL, misled", "CPU, misled"
+NAMES = {"RTL": "rtl", MISLED: "rtl-wrong", "CPU": "cpu", CPU_MISLED: "cpu-wrong", "SCALE-Sim": "scalesim"}
 OTHERS = ("team", "team, certified start", "bayesian")
 UNTAUGHT, WRONG = "team, no expectations", "wrong adviser beside team"
 
@@ -79,6 +79,9 @@ WORDS: dict[str, Callable[[], bool]] = {
         all(is_ahead("CPU", other) for other in OTHERS) and not any(aims("CPU"))
     ),
     "After 50 it is ahead of `team` on every problem": lambda: beside("CPU", "team")[-1] < 1,
+    "after 10 and 20 too, and after 50 at most 0.8 % behind on any problem": lambda: (
+        is_ahead(CPU_MISLED, WRONG) and 1.0075 <= beside(CPU_MISLED, WRONG)[-1] < 1.0085
+    ),
     "(judges/scalesim.md), one seed, all aims are missed by far": lambda: all(
         got > 1.1 * aim for got, aim in pairs_of_aims("SCALE-Sim")
     ),
