@@ -104,7 +104,7 @@ def test_a_disk_that_is_full_for_a_worker_is_said_in_one_line(
     tmp_path: Path, undisturbed: kill.Records
 ) -> None:
     def small_disk() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000))
 
     process = kill.start(tmp_path / "campaign", workers=1, preexec_fn=small_disk)
     _, errors = process.communicate(timeout=300)
