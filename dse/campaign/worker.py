@@ -83,12 +83,18 @@ def outcome_of(key: str, run: Callable[[], Outcome]) -> Outcome:
         return Outcome(key, failure=format_exception(error))
 
 
+_READY: set[str] = set()
+"""Cost models whose kernels this process has loaded."""
+
+
 def _run(task: Task) -> Summary:
     named, cell = task.named, task.named.cell
     earlier = earlier_record(task)
     if earlier is not None and len(earlier[0]) == cell.budget:
         return summarise_cell(named, *earlier)
-    make_ready(cell.problem)
+    if cell.problem.model.name not in _READY:
+        make_ready(cell.problem)
+        _READY.add(cell.problem.model.name)
     times, shared = RunTimes(), SharedProgress(task.folder / PROGRESS)
     with task_journal(task, earlier and earlier[0]) as journal:
         record = run_cell(cell, journal, [shared.observer(task.place)], times)

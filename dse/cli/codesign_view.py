@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from dse.cli import output
 from dse.cli.best_view import DIGITS, show_folder
 from dse.core.cost_models import unit_of
-from dse.support.quantities import energy_in_words, quantity_in_words
+from dse.support.quantities import counted_noun, energy_in_words, quantity_in_words
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -47,11 +47,12 @@ def show_codesign(found: Codesign, entry: dict[str, Any], out: Path | None, *, k
         bound = quantity_in_words(found.lower_bound, unit, DIGITS)
         console.print(f"no machine and mappings are below {bound}{more}")
     earlier = f" ({found.proofs_kept:,} of earlier runs)" if found.proofs_kept else ""
-    boxes, proofs = "box" if found.boxes == 1 else "boxes", "proof" + "s" * (found.proofs != 1)
+    boxes = "box" if found.boxes == 1 else "boxes"
     console.print(
         f"proof: {found.boxes:,} {boxes} of machines bounded, "
         f"{found.machines_excluded:,} machines excluded by a limit, "
-        f"{found.proofs:,} {proofs} of layers{earlier}, {output.short_number(found.cpu_seconds)} CPU s, "
+        f"{counted_noun(found.proofs, 'proof')} of layers{earlier}, "
+        f"{output.short_number(found.cpu_seconds)} CPU s, "
         f"{output.short_number(found.seconds)} s"
     )
     for check in entry.get("verified", []):

@@ -80,4 +80,6 @@ def refused_with(hint: str) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        raise InputError(f"{error} ({hint})" if hint else str(error)) from None
+        if not hint:
+            raise
+        raise InputError(f"{error} ({hint})") from None

@@ -9,11 +9,12 @@ from statistics import median
 from dse.analysis.findings import Findings, Interval
 from dse.analysis.significance import Lead, Verdict, figures_at_end
 from dse.analysis.study import Study
-from dse.report.formats import counted_noun, names_in_sentence, over_target
+from dse.report.formats import names_in_sentence, over_target
 from dse.report.limits import problems_in_words
 from dse.report.tables.standing import leading_searcher, ratio_goal
 from dse.report.tables.targets import efficiency_sentence
 from dse.report.warnings import study_warnings
+from dse.support.quantities import counted_noun
 
 STATISTIC = "interquartile mean"
 LISTED = 4

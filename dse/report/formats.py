@@ -111,11 +111,6 @@ def names_in_sentence(found: Sequence[str]) -> str:
     return found[0] if len(found) == 1 else f"{', '.join(found[:-1])} and {found[-1]}"
 
 
-def counted_noun(count: int, noun: str) -> str:
-    """A count with its noun: "1 seed", "2 seeds"."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
-
-
 def markdown_table(section: Section) -> str:
     """A section as a Markdown table under its heading and its note."""
     # pandas would need tabulate for this, one more dependency for the two lines of a head.

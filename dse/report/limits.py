@@ -6,7 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from dse.analysis.study import Study
-from dse.report.formats import counted_noun, names_in_sentence
+from dse.report.formats import names_in_sentence
+from dse.support.quantities import counted_noun
 
 
 def seeds_in_words(study: Study, ends: bool = False) -> str:

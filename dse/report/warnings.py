@@ -12,7 +12,8 @@ from dse.analysis.stats.bootstrap import LEAST_SEEDS
 from dse.analysis.study import Study
 from dse.core.objective import names_several
 from dse.report import limits
-from dse.report.formats import counted_noun, names_in_sentence
+from dse.report.formats import names_in_sentence
+from dse.support.quantities import counted_noun
 
 FEW_SEEDS = 5
 MAX_INFEASIBLE = 0.5

@@ -19,7 +19,6 @@ from dse.report.formats import (
     Table,
     as_csv,
     as_latex,
-    counted_noun,
     markdown_table,
     names_in_sentence,
     plain_markdown,
@@ -31,6 +30,7 @@ from dse.report.tables.repriced import repriced_caveat, repriced_finding
 from dse.report.warnings import refuted_bounds
 from dse.support.errors import InputError, StorageError
 from dse.support.files import refuse_links, write_json, write_whole
+from dse.support.quantities import counted_noun
 from dse.support.telling import Tell, tell_nobody
 
 if TYPE_CHECKING:

@@ -38,6 +38,7 @@ from dse.search.start import RANDOM, Start, random_settings, start_points
 from dse.support.errors import InputError, StorageError, first_difference, shorten
 from dse.support.files import make_folder, write_json
 from dse.support.plugins import installed_entries
+from dse.support.quantities import counted_noun
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -145,8 +146,8 @@ class Result:
     @property
     def counted(self) -> str:
         """How many samples and distinct mappings there are, in words."""
-        each = {"sample": len(self.record), "distinct mapping": self.distinct}
-        return ", ".join(f"{count:,} {noun}{'s' * (count != 1)}" for noun, count in each.items())
+        samples = counted_noun(len(self.record), "sample")
+        return f"{samples}, {counted_noun(self.distinct, 'distinct mapping')}"
 
     @cached_property
     def refusals(self) -> dict[Reason, int]:

@@ -45,3 +45,8 @@ def prefixed(value: float, unit: str, digits: int = 4) -> str:
 def raised_power(power: int) -> str:
     """A power as it is printed above the line."""
     return str(power).translate(_RAISED)
+
+
+def counted_noun(count: int, noun: str) -> str:
+    """A count with its noun: "1 seed", "2 seeds"."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

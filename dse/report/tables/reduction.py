@@ -10,8 +10,9 @@ from dse.analysis.fronts import MISSING
 from dse.analysis.reduction import Group, Reduction, network_of
 from dse.analysis.study import Study
 from dse.core.objective import known_objective, names_several
-from dse.report.formats import Section, Table, counted_noun, loss_text, ratio_text
+from dse.report.formats import Section, Table, loss_text, ratio_text
 from dse.report.limits import without_whom
+from dse.support.quantities import counted_noun
 
 REDUCTION_COLUMNS = tuple(item.name for item in fields(Reduction))
 QUESTION = "How large is each searcher's figure beside the reference's, on each network and layer?"

@@ -16,13 +16,13 @@ from dse.report.formats import (
     NOTHING,
     Section,
     Table,
-    counted_noun,
     loss_text,
     names_in_sentence,
     over_target,
 )
 from dse.report.limits import seeds_in_words, without_whom
 from dse.report.tables.cells import shown_figure
+from dse.support.quantities import counted_noun
 
 QUESTION = "Would the ranking be the same under another cost model?"
 LOWERED = (

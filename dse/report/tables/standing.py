@@ -8,9 +8,10 @@ from dse.analysis.findings import Findings, Standing
 from dse.analysis.fronts import MISSING
 from dse.analysis.significance import Lead, figures_at_end, leading_by_ends
 from dse.analysis.study import Study
-from dse.report.formats import NOTHING, Section, Table, counted_noun, over_target
+from dse.report.formats import NOTHING, Section, Table, over_target
 from dse.report.limits import seeds_in_words
 from dse.report.tables.cells import ENDS, at_budgets, figure_numbers, titles_by_interval, why_dashes
+from dse.support.quantities import counted_noun
 
 QUESTION = "Who is nearest to the optimum after so many samples, and is the lead significant?"
 COLUMNS = (

@@ -9,9 +9,10 @@ from itertools import permutations
 from dse.analysis.findings import Findings, Versus
 from dse.analysis.significance import Verdict, verdict_of, verdict_of_interval
 from dse.analysis.study import Study
-from dse.report.formats import NOTHING, Section, Table, counted_noun, probability_text
+from dse.report.formats import NOTHING, Section, Table, probability_text
 from dse.report.limits import without_whom
 from dse.report.tables.cells import ENDS, at_budgets, figure_numbers, titles_by_interval, why_dashes
+from dse.support.quantities import counted_noun
 
 QUESTION = "How likely is a run of one searcher to beat one of another, and is the difference significant?"
 TEST = ("wins", "ties", "losses", "p", "p_holm")
