@@ -190,7 +190,7 @@ def efficiency_figure(study: Study, findings: Findings, width: float = WIDTH) ->
         named = axes is panels[0] or not wide
         axes.set_yticks(range(len(others)), [names[name] for name in others] if named else [])
         axes.tick_params(axis="y", length=0, pad=6)
-        axes.set_xlabel("samples of the other / samples of the one", labelpad=2)
+        axes.set_xlabel("samples of the second / samples of the first", labelpad=2)
         for row in rows:
             name = row.other if row.searcher == reference else row.searcher
             _forest(axes, others.index(name), row, looks[name])
