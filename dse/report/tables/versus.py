@@ -70,7 +70,8 @@ def _by_budget(study: Study, findings: Findings) -> Iterator[Section]:
         f"Lower than a run of the other searcher; a tie counts half. Mean over {_problems(findings)}, "
         "with 95 % confidence intervals. A win is a problem on which the median loss at the end is lower. "
         "p is that of Wilcoxon's signed-rank test over the problems, corrected by Holm. A lead is "
-        "inconclusive where there are too few runs for an interval. "
+        "significant where the interval at the end is above a half, reversed where it is below, "
+        "inconclusive where there are too few runs for one. "
         f"{why_dashes(study)}"
     ).strip()
     heads = [f"{me} against", "lead", "seeds", *(f"{budget:,}" for budget in study.budgets)]
