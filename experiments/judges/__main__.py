@@ -5,7 +5,8 @@ wrong on purpose; `team`; `team` started at the mappings that `loopnest` proves 
 expectations; `bayesian`. What does not fit by the machine's file is no sample of any. Runs go to
 results/judges/NAME-runs.csv, and those that are there are not run again. The table, results/judges/NAME.md,
 compares their best with the least that anybody has found, the long searches of
-`experiments.judges.references` too. Arms with fewer seeds than others have a table of their own, by `--page`.
+`experiments.judges.references` too, or with the proven best of `experiments.judges.enumeration`. Arms with
+fewer seeds than others have a table of their own, by `--page`.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from dse.analysis.stats.comparing import holm_corrected, order_of, signed_rank_p
 from dse.domains.clustered.advice import Adviser
 from dse.support.arrays import FloatArray
 from experiments import RESULTS, keep, read_rows, write_rows
-from experiments.judges.references import JUDGES, best, problem, searches
+from experiments.judges.references import JUDGES, best, problem, proven, searches
 
 READ = (1, 2, 5, 10, 20, 50)
 GOALS = {5: 1.15, 10: 1.05, 20: 1.02, 50: 1.01}
@@ -133,6 +134,18 @@ def in_rows(lines: list[list[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
+def known(name: str, problems: set[str]) -> str:
+    """What the ratios are to, in words."""
+    if problems <= proven(name):
+        command = "`python -m experiments.judges.enumeration`"
+        return f"the\nbest mapping, proven by [enumeration](references.csv): {command}"
+    text = "best\nknown, the least of these runs and of [long searches](references.csv)"
+    of = [f"{key}: {count}" for key, count in searches(name).items() if key in problems]
+    if not of:
+        return text + ", of\nwhich there are none: true ratios may be higher"
+    return f"{text}. Of these there are, by\nproblem, with their samples in all:\n{', '.join(of)}"
+
+
 def main() -> None:
     """Run what is missing, and write the table."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
@@ -155,18 +168,10 @@ def main() -> None:
                     losses = [f"{loss:.9g}" for loss in run(asked, arm, seed)]
                     write_rows(file, COLUMNS, [[*key, *losses]], add=True)
     rows = [row for row in read_rows(file) if row["problem"] in hertz and int(row["seed"]) < given.seeds]
-    known = [f"{key}: {count}" for key, count in searches(given.judge).items() if key in hertz]
     found = regrets(given.judge, rows, hertz, given.arms)
-    about = (
-        f"{given.seeds} {'seed' if given.seeds == 1 else 'seeds'} on each of {given.problems} problems of "
-        f"`{given.judge}`: best over best\n"
-        "known, the least of these runs and of [long searches](references.csv)"
-    )
-    about += (
-        f". Of these there are, by\nproblem, with their samples in all:\n{', '.join(known)}."
-        if known
-        else ", of\nwhich there are none: true ratios may be higher."
-    )
+    seeds = f"{given.seeds} {'seed' if given.seeds == 1 else 'seeds'}"
+    about = f"{seeds} on each of {given.problems} problems of `{given.judge}`: best over "
+    about += f"{known(given.judge, set(hertz))}."
     command = f"experiments.judges {given.judge} --seeds {given.seeds} --problems {given.problems}"
     if given.arms != ARMS:
         command += f" --arms {shlex.join(given.arms)}"

@@ -20,6 +20,8 @@ NAMES = ("rtl", "cpu", "scalesim")
 SEARCHERS, SEEDS, BUDGET = ("team", "genetic"), (101, 102), 1000
 """Seeds that no comparison uses."""
 TABLE = RESULTS / "judges" / "references.csv"
+ENUMERATION = "enumeration"
+"""In place of a searcher where `experiments.judges.enumeration` has proven the best."""
 COLUMNS = ("judge", "problem", "searcher", "seed", "samples", "cycles", "mapping")
 
 
@@ -72,11 +74,18 @@ def best(name: str) -> dict[str, int]:
     return found
 
 
+def proven(name: str) -> set[str]:
+    """The problems of a judge whose best mapping is proven."""
+    return {
+        row["problem"] for row in read_rows(TABLE) if (row["judge"], row["searcher"]) == (name, ENUMERATION)
+    }
+
+
 def searches(name: str) -> dict[str, str]:
     """How many long searches there are of each problem of a judge, and their samples."""
     samples: dict[str, list[int]] = {}
     for row in read_rows(TABLE):
-        if row["judge"] == name:
+        if row["judge"] == name and row["searcher"] != ENUMERATION:
             samples.setdefault(row["problem"], []).append(int(row["samples"]))
     return {key: f"{len(each)} of {sum(each):,}" for key, each in samples.items()}
 
