@@ -96,9 +96,6 @@ WORDS: dict[str, Callable[[], bool]] = {
         and not is_ahead("SCALE-Sim", "team")
         and 1.095 <= beside("SCALE-Sim", "team")[-1] < 1.105
     ),
-    "the optimum is 13 times as fast as the first sample": lambda: (
-        12.5 <= float(lines_of("SCALE-Sim", "calibrated")[0][0]) < 13.5
-    ),
     "ratios to the optimum, proven by enumeration of all that SCALE-Sim can be told": lambda: (
         proven("scalesim") == {f"l{number}" for number in range(1, 9)}
     ),
