@@ -109,7 +109,7 @@ def _named(
         if isinstance(label, str) and label:
             place += f" {shorten(label)}"
         said, entry = _said_of_edges(entry)
-        layer = Layer.from_dict(entry, place)
+        layer = Layer.from_dict(entry, place, SAID)
         name = _layer_name(layer.name or f"layer{index}", place)
         if name in places:
             raise InputError(f"{place}: the name {shorten(name)} is taken by {places[name]}; rename one")

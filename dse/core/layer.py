@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, make_dataclass, replace
 from functools import cached_property
 from typing import Annotated, Any
@@ -146,12 +146,13 @@ class Layer:
         return cls.gemm(1, outputs, inputs, name=name, repeats=repeats, batch=batch, bits=bits)
 
     @classmethod
-    def from_dict(cls, data: object, where: str = "layer") -> Layer:
+    def from_dict(cls, data: object, where: str = "layer", also: Sequence[str] = ()) -> Layer:
         """The layer that parsed JSON or TOML describes; `where` names the place in messages.
 
         Keys: `type` CONV or DSCONV with K, C, Y, X, R, S (K may be left out of a DSCONV) and optionally
         stride, padding and dilation (a number or [rows, columns]) and, of a CONV, groups; `type` GEMM with M,
-        N, K; `type` FC with outputs, inputs. Always optional: batch, name, repeats, bits.
+        N, K; `type` FC with outputs, inputs. Always optional: batch, name, repeats, bits. `also` are keys
+        that the caller has read.
         """
         entry = check_table(data, where)
         kind = entry.get("type")
@@ -159,7 +160,7 @@ class Layer:
             if "type" not in entry:
                 raise InputError(f"{where} lacks 'type'; expected one of {', '.join(_KINDS)}")
             raise unknown_name("type", kind, _KINDS, where)
-        values = dict(vars(read_schema(_KINDS[kind], entry, where)))
+        values = dict(vars(read_schema(_KINDS[kind], entry, where, also=also)))
         values["bits"] = Widths.read(values["bits"], f"{where}: bits")
         with errors_within(where, _label(values["name"])):
             if kind == "GEMM":

@@ -64,7 +64,7 @@ def _headline(study: Study, findings: Findings) -> Iterator[Sentence]:
     if best.against:
         yield Sentence(_lead(best), "standing")
     yield from _dataflows(study, best.searcher)
-    if study.reference not in best.level:
+    if study.reference not in (*best.level, _second(best, final)):
         yield Sentence(_reference(study, final), "standing")
     for row in findings.efficiency:
         if (row.searcher, row.other) == (study.reference, study.baseline):
@@ -93,11 +93,17 @@ def _nearest(study: Study, best: Lead, final: Mapping[str, Interval]) -> str:
         ahead = f"{names_in_sentence(best.level)} are {nearest} {after}, {all_at} ({STATISTIC})"
     else:
         ahead = f"{best.searcher} is {nearest} {after}, {_interval(study, end, STATISTIC)}"
-    others = {name: found.value for name, found in final.items() if name not in best.level and found.finite}
-    if not others:
+    second = _second(best, final)
+    if not second:
         return f"{over}, {ahead}."
-    second = min(others, key=lambda name: others[name])
-    return f"{over}, {ahead}; next is {second}, {_at(study, others[second])}."
+    named = f"{second}, the reference" if second == study.reference else second
+    return f"{over}, {ahead}; next is {named}, {_at(study, final[second].value)}."
+
+
+def _second(best: Lead, final: Mapping[str, Interval]) -> str:
+    """Who comes next after the best; "" where nobody does."""
+    others = {name: found.value for name, found in final.items() if name not in best.level and found.finite}
+    return min(others, key=lambda name: others[name], default="")
 
 
 def _lead(best: Lead) -> str:
@@ -153,21 +159,22 @@ def _reference(study: Study, final: Mapping[str, Interval]) -> str:
         return f"{subject} has not run on all problems."
     if not final[name].finite:
         return f"{subject} has found nothing feasible in its typical run."
-    return f"{subject} {'ends' if study.of_fronts else 'is'} {_interval(study, final[name])}."
+    ends = _interval(study, final[name], goal=ratio_goal(study))
+    return f"{subject} {'ends' if study.of_fronts else 'is'} {ends}."
 
 
-def _interval(study: Study, end: Interval, statistic: str = "") -> str:
+def _interval(study: Study, end: Interval, statistic: str = "", goal: str = "it") -> str:
     """Where a searcher ends, and in brackets which statistic it is and its confidence interval."""
     low, high = (_figure(study, value) for value in (end.low, end.high))
     more = ", ".join(filter(None, (statistic, f"95 % confidence interval {low} to {high}" * end.wide)))
-    return _at(study, end.value) + (f" ({more})" if more else "")
+    return _at(study, end.value, goal) + (f" ({more})" if more else "")
 
 
-def _at(study: Study, value: float) -> str:
+def _at(study: Study, value: float, goal: str = "it") -> str:
     """How far it is from the optimum, or what is missing to the front."""
     if study.of_fronts:
         return f"with {_figure(study, value)} of its hypervolume missing"
-    return f"at {_figure(study, value)} times it"
+    return f"at {_figure(study, value)} times {goal}"
 
 
 def _figure(study: Study, value: float) -> str:

@@ -111,7 +111,8 @@ def _powerless(comparisons: Sequence[Comparison]) -> Iterator[str]:
             "The signed-rank test over problems is inconclusive: with "
             f"{limits.problems_in_words(most, None)} and "
             f"{counted_noun(len(tested), 'comparison')}, no corrected p value can be below "
-            f"{min(least, 1.0):.2g}."
+            f"{min(least, 1.0):.2g}. "
+            "Leads are judged by confidence intervals, not by this test."
         )
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar, get_args, get_origin, get_type_hints
@@ -55,17 +55,18 @@ class Limits:
         return {**found, **self.bounds}
 
 
-def read_schema(schema: type[T], data: object, where: str, label: str = "") -> T:
+def read_schema(schema: type[T], data: object, where: str, label: str = "", also: Sequence[str] = ()) -> T:
     """`data`, a parsed table, as the dataclass `schema`; an InputError names what is wrong in `where`.
 
     What the dataclass itself refuses on construction may begin with a `label`, which `where` replaces.
+    Where a key is unknown, those in `also`, which the caller has read, are listed with the others.
     """
     from pydantic import ValidationError
 
     try:
         found: T = _adapter(schema).validate_python(data)  # type: ignore[arg-type]
     except ValidationError as error:
-        raise _refusal(error, schema, where, label, data) from None
+        raise _refusal(error, schema, where, label, (data, also)) from None
     return found
 
 
@@ -92,8 +93,11 @@ def _adapter(schema: type) -> Any:
     return TypeAdapter(schema)
 
 
-def _refusal(error: ValidationError, schema: type, where: str, label: str, data: object) -> InputError:
+def _refusal(
+    error: ValidationError, schema: type, where: str, label: str, read: tuple[object, Sequence[str]]
+) -> InputError:
     """What helps most: a key that is misspelt, then keys that are missing, then the first wrong value."""
+    data, also = read
     found: list[Any] = error.errors(include_url=False)
     first = min(found, key=lambda one: _FIRST.index(one["type"]) if one["type"] in _FIRST else len(_FIRST))
     place: Place = first["loc"]
@@ -102,7 +106,7 @@ def _refusal(error: ValidationError, schema: type, where: str, label: str, data:
     table = place[:-1]
     if first["type"] == "unexpected_keyword_argument":
         names = [item.name for item in fields(_at(table, schema))]
-        return unknown_name("key", place[-1], names, _path(where, table))
+        return unknown_name("key", place[-1], [*names, *(() if table else also)], _path(where, table))
     if first["type"] == "missing":
         missing = [one["loc"][-1] for one in found if one["type"] == "missing" and one["loc"][:-1] == table]
         return InputError(f"{_path(where, table)} lacks {', '.join(map(repr, missing))}")

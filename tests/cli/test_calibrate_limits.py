@@ -27,7 +27,7 @@ from workloads import load_layer
 
 EDGE, GEMM, SLOWER = PRESETS["edge"], "mlp:1", 1.1
 TRUE = replace(EDGE, noc_bandwidth=12, offchip_bandwidth=3, noc_latency=20)
-WARNING = f"dse: warning: machine: {NO_BETTER}: {USELESS}"
+WARNING = f"dse: warning: the fitted machine: {NO_BETTER}: {USELESS}"
 
 
 def written(file: Path, rows: list[dict[str, Any]]) -> str:

@@ -46,9 +46,11 @@ def test_its_commands_run(tmp_path: Path) -> None:
         done = subprocess.run(asked, shell=True, cwd=tmp_path, env=shell, capture_output=True, text=True)
         assert done.returncode == 0, f"{command}: {done.stderr[-400:]}"
         said.append(done.stdout)
-    assert len(said) == 9
+    assert len(said) == 10
     assert "best latency" in said[0]
-    answer = json.loads(said[2])
+    case = json.loads(said[2])
+    assert (case["layer"]["stride"], case["layer"]["padding"]) == ([1, 1], [1, 1])
+    answer = json.loads(said[3])
     best = json.loads((tmp_path / "judged" / "result.json").read_text())
     assert answer["cycles"] == best["best"]["cycles"]
     assert answer["counters"]["instructions"] > 0

@@ -132,11 +132,12 @@ class Reader:
         level = [name for name in self.study.searchers if printed.get(name) == least]
         assert listed(found[1]) == level
         others = {name: ratio for name, ratio in finite.items() if name not in level}
-        second = re.search(r"; next is (\S+), at ([\d.,]+) times it\.$", text)
+        second = re.search(r"; next is (\S+?),( the reference,)? at ([\d.,]+) times it\.$", text)
         assert (second is not None) == bool(others), text
         if second is not None:
             assert others[second[1]] == min(others.values())
-            assert float(second[2].replace(",", "")) == pytest.approx(others[second[1]], rel=5e-3)
+            assert bool(second[2]) == (second[1] == self.study.reference)
+            assert float(second[3].replace(",", "")) == pytest.approx(others[second[1]], rel=5e-3)
 
     def lead(self, text: str) -> None:
         """The verdicts are those of the probabilities' intervals, and nobody is left out."""

@@ -92,6 +92,11 @@ def test_equal_layers_of_a_file_merge(tiny: Path) -> None:
         ('name = "tiny"', 'name = "tiny"\nsource = "\\n"', "source must be a line of text"),
         ('name = "tiny"', 'nam = "tiny"', "unknown key 'nam'"),
         ("stride = 2", "strid = 2", "unknown key 'strid' in network file"),
+        (
+            "stride = 2",
+            "foo = 2",
+            "bits, reads, beside, whole, whole_rows, also_read",
+        ),
         ("stride = 2", "stride = nan", "layers[0] 'first': stride must be a whole number, got nan"),
         ("K = 8", "", "layers[0] 'first' lacks 'K'"),
         ("K = 8", "K = 8.0", "layers[0] 'first': K must be a whole number, got 8.0"),

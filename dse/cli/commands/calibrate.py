@@ -104,7 +104,7 @@ def command(
     fitted = replace(fitted, left_out=dict(left_out + Counter(fitted.left_out)), refused=refused)
     if out is not None:
         _write(fitted, out)
-    for what, each in (("machine", fitted), ("energies", fitted.energies)):
+    for what, each in (("the fitted machine", fitted), ("the fitted energies", fitted.energies)):
         if each is not None:
             _warn(what, each)
     if refused:

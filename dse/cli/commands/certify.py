@@ -79,9 +79,7 @@ def command(
     format: Formats = None,
     roofline: Annotated[
         bool,
-        typer.Option(
-            "--roofline", help="Show how far a network's layers are from the roofline; --out has a picture."
-        ),
+        typer.Option("--roofline", help="With --network: how far its layers are from the roofline."),
     ] = False,
     chains: Annotated[
         bool,

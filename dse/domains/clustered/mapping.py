@@ -116,6 +116,8 @@ class Mapping:
     def from_dict(cls, data: object, where: str = "mapping") -> Mapping:
         """The mapping that parsed JSON describes; `where` names the place in messages."""
         entry = check_table(data, where)
+        if "levels" in entry:
+            raise InputError(f"{where} is one of a machine of levels (--cost-model timeloop)")
         check_keys(entry, where, required=("outer", "cluster_size", "inner"))
         return cls(
             Level.from_dict(entry["outer"], f"{where}.outer"),

@@ -138,10 +138,15 @@ def _parse_level(text: str, place: int) -> LevelMapping:
 
 
 def read_mapping(data: object, dims: Iterable[str], tensors: Iterable[str], where: str) -> HierarchyMapping:
-    """The mapping that parsed JSON describes; factors may have any value.
+    """The mapping that parsed JSON describes, a table of `levels` or their list; factors may have any value.
 
     Raises InputError, beginning with `where`, where a type, a key or a name is wrong.
     """
+    if isinstance(data, dict):
+        if "cluster_size" in data:
+            raise InputError(f"{where} is one of a machine of two levels, as cost model loopnest prices")
+        check_keys(data, where, required=("levels",))
+        data = data["levels"]
     if not isinstance(data, list):
         raise InputError(f"{where} must be a list with an entry a level, got {shorten(data)}")
     known = frozenset(dims), frozenset(tensors)

@@ -50,7 +50,6 @@ from dse.domains.levels.uneven import straightened_nest, with_nests
 from dse.domains.levels.workload import DIM_NAMES
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError, shorten
-from dse.support.validation import check_keys
 
 AT_ONCE = 1024
 """Points that are priced at a time: so many rows, a kilobyte each for nine levels, stay in a core's cache."""
@@ -217,9 +216,6 @@ class MachineProblem(SharedMembers):
 
     def read_mapping(self, data: object, where: str = "mapping") -> HierarchyMapping:
         layout = self.space.layout
-        if isinstance(data, dict):
-            check_keys(data, where, required=("levels",))
-            data = data["levels"]
         return read_mapping(data, layout.dims, layout.tensors, where)
 
     def template(self, name: str) -> HierarchyMapping:

@@ -78,9 +78,9 @@ def _fixed(study: Study, findings: Findings) -> Iterator[Section]:
     me = study.reference
     title = f"Samples to within so many times the best known, as a multiple of {me}'s"
     note = (
-        f"Above 1, {me} needs fewer. A figure is a ratio of expected running times, with its 95 % confidence "
-        "interval: the median over the problems that one of both solves so well within the smaller of "
-        f"their budgets. inf: most of these only {me} solves so well. 0: most only the searcher does."
+        f"Samples that the searcher needs, divided by those that {me} needs: the median over problems, with "
+        f"95 % confidence intervals. Above 1, {me} needs fewer. inf: on most problems only {me} comes so "
+        "near. 0: on most problems only the searcher does. Problems on which neither does are left out."
     )
 
     def cell(row: TargetRatio, wide: bool) -> str:
@@ -120,14 +120,13 @@ def _final(study: Study, findings: Findings) -> Section:
         multiple = "censored" if row.ratio is None else shown_figure(row.ratio, factor_text)
         reached = f"{row.reached} of {row.problems}"
         cells.append([row.searcher, row.other, multiple, over, reached, efficiency_sentence(study, row)])
-    title = "Samples to reach the median final loss of the searcher compared with"
+    title = "Samples to reach the median final loss of the second searcher"
     note = (
-        "The multiple: samples of the one compared with, divided by those of the searcher. Above 1, the "
-        "searcher needs fewer. Median over problems of the ratio of expected running times, with 95 % "
-        "confidence intervals. Samples of runs that fail count too. Where there are too few runs, it is "
-        "inconclusive."
+        "Samples that the second searcher needs, divided by those that the first needs: the median over "
+        "problems, with 95 % confidence intervals. Above 1, the first needs fewer. Samples of runs that fail "
+        "count too. The interval of problems like these covers other problems of the kind."
     )
-    heads = ["searcher", "compared with", "multiple", PROBLEMS_TOO, "problems reached", "in words"]
+    heads = ["first", "second", "multiple", PROBLEMS_TOO, "problems reached", "in words"]
     return Section(title, heads, cells, note)
 
 
@@ -167,7 +166,7 @@ def _intervals(row: Efficiency) -> str:
     text = f" (95 % confidence interval {_factors(row.ratio)}" if row.ratio.wide else ""
     wide = row.over_problems
     if text:
-        text += f"; if problems are drawn too, {_factors(wide)})" if wide and wide.wide else ")"
+        text += f"; {PROBLEMS_TOO} {_factors(wide)})" if wide and wide.wide else ")"
     return f"{text}: {said.get(found, found)}"
 
 

@@ -76,6 +76,7 @@ def test_a_batch_refuses_rows_of_another_shape_or_type() -> None:
 @pytest.mark.parametrize(
     ("path", "value", "message"),
     [
+        (["levels"], [], "mapping is one of a machine of levels (--cost-model timeloop)"),
         (["extra"], 1, "unknown key 'extra' in mapping; expected one of outer, cluster_size, inner"),
         (["outer"], None, "mapping.outer must be a table of names and values, got None"),
         (["outer"], [1], "mapping.outer must be a table of names and values, got [1]"),

@@ -156,6 +156,9 @@ def test_what_cannot_be_a_problem_is_said_in_a_line(chip: str) -> None:
         make_problem(LAYER, chip, "edp", "loopnest")
     with pytest.raises(InputError, match="unknown machine 'chop'"):
         make_problem(LAYER, "chop", "edp", "timeloop")
+    of_two = {"outer": {}, "cluster_size": 1, "inner": {}}
+    with pytest.raises(InputError, match="is one of a machine of two levels"):
+        make_problem(LAYER, chip, "edp", "timeloop").read_mapping(of_two)
     with pytest.raises(InputError, match="must read NAME=VALUE"):
         domain_named("levels").parse_fixed(["Buffer.keep"], "default")
     with pytest.raises(InputError, match="is fixed twice"):
