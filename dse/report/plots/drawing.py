@@ -104,8 +104,8 @@ def _of_all(study: Study, findings: Findings) -> list[Drawing]:
         Drawing(
             "distributions",
             "Where each run ends",
-            "The final loss of every run over the best known: a dot a run, the box holds the middle half, "
-            f"the line is the median. Further left is better. {without_whom(study)}".strip(),
+            "Each dot is a run: its final loss over the best known. The box holds the middle half of the "
+            f"runs, its line is the median. Further left is better. {without_whom(study)}".strip(),
             lambda width: distribution_figure(study, findings, width),
         ),
         Drawing(
@@ -118,15 +118,15 @@ def _of_all(study: Study, findings: Findings) -> list[Drawing]:
         Drawing(
             "ecdf",
             "How soon targets are reached",
-            "The share of targets, over all problems and seeds, that are reached after so many samples. The "
-            "higher curve is better.",
+            "A target is a loss, some factor above the best known. The share of targets, over all problems "
+            "and seeds, that are reached after so many samples. The higher curve is better.",
             lambda width: ecdf_figure(study, findings, width),
         ),
         Drawing(
             "time",
             "By the clock",
-            "The best loss so far over the best known against time, where a sample takes a microsecond, ten "
-            "milliseconds or a minute: where samples are cheap, the searcher's own time counts too.",
+            "The best loss so far over the best known, against time. A sample takes a microsecond, ten "
+            "milliseconds or a minute; the searcher's own time is added.",
             lambda width: time_figure(study, findings, width),
         ),
     ]
@@ -151,8 +151,8 @@ def _of_pairs(study: Study, findings: Findings) -> list[Drawing]:
             "improvement",
             "Who ends lower",
             "The probability that a run of the row's searcher ends lower than a run of the column's, "
-            "with its 95 % confidence interval. A stronger shade: the row's searcher is likelier the "
-            f"better one. {without_whom(study)}".strip(),
+            "with its 95 % confidence interval. The stronger the shade, the more often the row's "
+            f"searcher ends lower. {without_whom(study)}".strip(),
             lambda width: improvement_figure(study, findings, width),
         ),
         Drawing(

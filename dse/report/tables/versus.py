@@ -67,11 +67,11 @@ def _by_budget(study: Study, findings: Findings) -> Iterator[Section]:
     last = {row.searcher: row for row in findings.versus}
     title = f"Probability that a run of {me} is lower after so many samples"
     note = (
-        f"Lower than a run of the other searcher; a tie counts half. Mean over {_problems(findings)}, "
-        "with 95 % confidence intervals. A win is a problem on which the median loss at the end is lower. "
-        "p is that of Wilcoxon's signed-rank test over the problems, corrected by Holm. A lead is "
-        "significant where the interval at the end is above a half, reversed where it is below, "
-        "inconclusive where there are too few runs for one. "
+        f"How likely a run of {me} has a lower loss than one of the searcher in the row; a tie counts half. "
+        f"Mean over {_problems(findings)}, with 95 % confidence intervals. A lead is significant where the "
+        "last interval is above a half, reversed where it is below, inconclusive where runs are too few. A "
+        f"win is a problem on which {me}'s median loss at the end is lower. p is of Wilcoxon's signed-rank "
+        "test over the problems, corrected by Holm. "
         f"{why_dashes(study)}"
     ).strip()
     heads = [f"{me} against", "lead", "seeds", *(f"{budget:,}" for budget in study.budgets)]
