@@ -249,7 +249,7 @@ class Counts:
         return least
 
     def _different(self, terms: Terms, level: int) -> FloatArray:
-        """How many places along an axis the children of an instance of a level are at (section 6)."""
+        """How many places along an axis the children of an instance of a level are at (rule 3)."""
         component = self.component
         counts = [component.spatial[:, place, level].astype(np.float64) for place, _ in terms]
         if len(terms) == 1:

@@ -7,7 +7,7 @@ A **pattern** gives every level whose loops matter one of
 - (dims, alone): the innermost loop that runs more than once is over one of `dims`, which cost the same;
   `alone` says that all the others which do leave the same tensors in place.
 
-Every mapping has a pattern without `OPEN`. By section 5 of the model's rules a tensor is delivered
+Every mapping has a pattern without `OPEN`. By rule 2 of docs/timeloop.md a tensor is delivered
 anew with every step of the loops outside of the first that moves it: those inside of it are its **run**.
 """
 
