@@ -7,9 +7,9 @@ from collections.abc import Callable
 from experiments import RESULTS
 from experiments.judges.references import proven
 
-MISLED, CPU_MISLED, ALL_ARMS = "RTL, misled", "CPU, misled", "SCALE-Sim, all arms"
+MISLED, CPU_MISLED = "RTL, misled", "CPU, misled"
 NAMES = {"RTL": "rtl", MISLED: "rtl-wrong", "CPU": "cpu", CPU_MISLED: "cpu-wrong"}
-NAMES |= {"SCALE-Sim": "scalesim", ALL_ARMS: "scalesim-arms"}
+NAMES["SCALE-Sim"] = "scalesim"
 OTHERS = ("team", "team, certified start", "bayesian")
 UNTAUGHT, WRONG = "team, no expectations", "wrong adviser beside team"
 
@@ -88,7 +88,7 @@ WORDS: dict[str, Callable[[], bool]] = {
     "after 10 and 20 too, and after 50 at most 0.8 % behind on any problem": lambda: (
         is_ahead(CPU_MISLED, WRONG) and 1.0075 <= beside(CPU_MISLED, WRONG)[-1] < 1.0085
     ),
-    "(judges/scalesim.md), ten seeds, all aims are missed by far": lambda: all(
+    "(judges/scalesim.md) all aims are missed by far": lambda: all(
         got > 1.1 * aim for got, aim in pairs_of_aims("SCALE-Sim")
     ),
     "It is ahead of `bayesian` with significance, not of `team`; after 50 it is up to 10 %": lambda: (
@@ -99,7 +99,11 @@ WORDS: dict[str, Callable[[], bool]] = {
     "ratios to the optimum, proven by enumeration of all that SCALE-Sim can be told": lambda: (
         proven("scalesim") == {f"l{number}" for number in range(1, 9)}
     ),
-    "it ends up to 79 % behind `team` on a problem": lambda: 1.785 <= beside(ALL_ARMS, WRONG)[-1] < 1.795,
+    "is significantly behind `team` after 20 samples, and after 50 up to 14 % on a problem": lambda: (
+        beside("SCALE-Sim", WRONG)[2] > 1
+        and beside("SCALE-Sim", WRONG)[3] < 0.05
+        and 1.135 <= beside("SCALE-Sim", WRONG)[-1] < 1.145
+    ),
     **dict(
         [
             in_table("RTL", "calibrated", 1.103, 1.061, 1.044, 1.028),
