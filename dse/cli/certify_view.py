@@ -302,7 +302,9 @@ def show_rooflines(console: Console, data: Mapping[str, Any]) -> None:
         "energy",
         "spent",
     )
-    title = "Roofline: what no mapping is below, each word moved once; what is taken and spent, over it"
+    title = (
+        "Roofline: cycles and energy if each word moved once; what the mappings take and spend, over these"
+    )
     output.print_table(console, title, heads, rows, figures=[*heads[1:2], *heads[3:]])
 
 

@@ -158,9 +158,9 @@ def _of_pairs(study: Study, findings: Findings) -> list[Drawing]:
         Drawing(
             "efficiency",
             "Who needs fewer samples",
-            "Samples that the second searcher needs to reach its own median final loss, divided by those "
-            "that the first needs for it. Right of 1, the first needs fewer. Open dots: not reached on every "
-            "problem." + _shorter(study),
+            "Samples to reach the median final loss of the second searcher: the second's divided by the "
+            "first's. Right of 1, the first needs fewer. Open dots: not reached on every problem."
+            + _shorter(study),
             lambda width: efficiency_figure(study, findings, width),
         ),
     ]
