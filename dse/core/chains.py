@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -41,7 +42,7 @@ def distinct_primes(number: int) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class Chain:
-    """The tile choices of `dim`, whose output size is `size`; `outer` and `inner` are fixed tiles, if any.
+    """The tile choices of `dim`, whose output size is `size`; of `outer` and `inner` tiles those, if any.
 
     The outer gene indexes `outer_choices`. An inner gene b of `inner_genes` values picks entry
     `b * len(choices) // inner_genes` of the outer tile's `inner_choices`.
@@ -50,60 +51,80 @@ class Chain:
     dim: str
     size: int
     tiles: str
-    outer: int | None = None
-    inner: int | None = None
+    outer: tuple[int, ...] = ()
+    inner: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        of_inner = "the fixed outer tile" if self.outer else self._size_name
-        for level, tile, whole, name in (
-            ("outer", self.outer, self.size, self._size_name),
-            ("inner", self.inner, self.outer or self.size, of_inner),
-        ):
-            if tile is not None and not self._fits(tile, whole):
-                hint = (
-                    f"; expected one of {listed_values(find_divisors(whole))}"
-                    if self.tiles == "factors"
-                    else ""
-                )
-                raise InputError(f"fixed {self._misfit(level, tile, whole, name)}{hint}")
+        whole, name = self.size, self._size_name
+        for level, fixed in (("outer", self.outer), ("inner", self.inner)):
+            for tile in fixed:
+                if not self._fits(tile, whole):
+                    hint = (
+                        f"; expected one of {listed_values(find_divisors(whole))}"
+                        if self.tiles == "factors"
+                        else ""
+                    )
+                    raise InputError(f"fixed {self._misfit(level, tile, whole, name)}{hint}")
+            if len(self.outer) == 1:
+                whole, name = self.outer[0], "the fixed outer tile"
+        if not self.outer_choices:
+            wrong = "divides" if self.tiles == "factors" else "is within"
+            raise InputError(
+                f"fixed outer.tile.{self.dim} = {listed_values(self.outer)} and inner.tile.{self.dim} = "
+                f"{listed_values(self.inner)}: no inner tile {wrong} an outer one"
+            )
 
     @cached_property
     def outer_choices(self) -> Sequence[int]:
-        """The outer tiles, ascending; with a fixed inner tile those that it fits in."""
-        if self.outer is not None:
-            return (self.outer,)
-        if self.tiles == "any":
-            return range(self.inner or 1, self.size + 1)
-        return tuple(tile for tile in find_divisors(self.size) if tile % (self.inner or 1) == 0)
+        """The outer tiles, ascending; with fixed inner tiles those that one of these fits in."""
+        if not self.outer and self.tiles == "any":
+            return range(min(self.inner, default=1), self.size + 1)
+        every = self.outer or find_divisors(self.size)
+        return tuple(tile for tile in every if not self.inner or self.inner_choices(tile))
 
     def inner_choices(self, outer: int) -> Sequence[int]:
         """The inner tiles of an outer tile, ascending."""
-        return self._cuts(outer) if self.inner is None else (self.inner,)
+        if not self.inner:
+            return self._cuts(outer)
+        return tuple(tile for tile in self.inner if self._fits(tile, outer))
 
     @property
     def inner_genes(self) -> int:
         """The size of the inner tile's gene."""
-        return len(self.inner_choices(self.size))
+        if not self.inner:
+            return len(self._cuts(self.size))
+        return sum(any(self._fits(tile, outer) for outer in self.outer or [self.size]) for tile in self.inner)
 
     @cached_property
     def count(self) -> int:
         """How many distinct (outer, inner) pairs there are."""
         outers = self.outer_choices
-        if self.inner is not None:
-            return len(outers)
-        if self.tiles == "any":
+        if self.tiles == "factors":
+            return sum(len(self.inner_choices(outer)) for outer in outers)
+        if self.inner:
+            return sum(len(outers) - bisect_left(outers, tile) for tile in self.inner)
+        if isinstance(outers, range):
             return (outers[0] + outers[-1]) * len(outers) // 2
-        return sum(len(find_divisors(outer)) for outer in outers)
+        return sum(outers)
 
     def draw(self, rng: np.random.Generator, n: int) -> tuple[IntArray, IntArray]:
         """`n` outer and `n` inner tiles: half of the pairs perfect factors, half of any sizes.
 
         Sizes are drawn log-uniformly, the inner one given its outer one. Uniformly, most tiles would be of
         half the dim or more, of which next to none fit a small buffer, and next to none would leave no rest.
+        Of several fixed tiles each is as likely.
         """
-        outers = self.outer_choices
-        outer = log_uniform(rng, outers[0], np.full(n, outers[-1]))
-        inner = log_uniform(rng, 1, outer) if self.inner is None else np.full(n, self.inner)
+        outers, fixed = self.outer_choices, np.array(self.inner, np.int64)
+        if len(self.outer) > 1:
+            outer = np.array(outers, np.int64)[rng.integers(len(outers), size=n)]
+        else:
+            outer = log_uniform(rng, outers[0], np.full(n, outers[-1]))
+        if not self.inner:
+            inner = log_uniform(rng, 1, outer)
+        elif len(fixed) == 1:
+            inner = np.full(n, fixed[0])
+        else:
+            inner = fixed[rng.integers(np.searchsorted(fixed, outer, "right"))]
         if self._perfect:
             pairs, first, count = self._perfect
             which = rng.integers(len(first), size=n)
@@ -132,8 +153,9 @@ class Chain:
             ("outer", outer, self.size, self._size_name, self.outer),
             ("inner", inner, outer, "the outer tile", self.inner),
         ):
-            if fixed is not None and tile != fixed:
-                return f"{level}.tile.{self.dim} = {tile}, but the space fixes it at {fixed}"
+            if fixed and tile not in fixed:
+                at = f"one of {listed_values(fixed)}" if len(fixed) > 1 else fixed[0]
+                return f"{level}.tile.{self.dim} = {tile}, but the space fixes it at {at}"
             if not self._fits(tile, whole):
                 return self._misfit(level, tile, whole, name)
         return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from importlib import import_module
@@ -63,6 +63,13 @@ class Warmer(Prover, Protocol):
 
     def warm(self) -> None:
         """Do so, where nothing is compiled yet."""
+
+
+class Divider(Prover, Protocol):
+    """What proves some problems as several; not every domain's prover does."""
+
+    def divided(self) -> Sequence[AnyProblem]:
+        """Problems that together have all mappings of this one, each once; or this one itself."""
 
 
 class Lister(Prover, Protocol):

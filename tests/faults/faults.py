@@ -66,8 +66,8 @@ FAULTS = (
     Fault(
         "a tile is decoded one too large",
         "dse/domains/clustered/space/kernels/points.py",
-        "outer = space[chain + OUTER_FIRST] + outer_gene\n",
-        "outer = space[chain + OUTER_FIRST] + outer_gene + 1\n",
+        "outer = space[start + outer_gene] if start else space[chain + OUTER_FIRST] + outer_gene\n",
+        "outer = space[start + outer_gene] if start else space[chain + OUTER_FIRST] + outer_gene + 1\n",
         ("domains/clustered/space/test_space.py::test_vectors_decode_as_the_design_says",),
         compiled=False,
     ),

@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import cast
 
 import numpy as np
 
 from dse.core.certificate import OPTIMAL, Certificate, priced_mapping, priced_point
 from dse.core.domains import prover_of
 from dse.core.problem import AnyProblem
-from dse.core.proofs import Check, claims_of
+from dse.core.proofs import Check, Divider, claims_of
+from dse.optimum.verification.divided import checks_of_each
 
 RANDOM_MAPPINGS = 20_000
 ROUNDING = 1e-10
@@ -31,11 +33,9 @@ def verify(problem: AnyProblem, certificate: Certificate, seed: int = 0) -> tupl
     if problem.fingerprint != certificate.fingerprint:
         return (Check("the certificate is of this problem", False, certificate.fingerprint),)
     rng = np.random.default_rng(seed)
-    own = None if prover_of(problem).floor_only else claims_of(problem.model)
-    claims = own.checks(problem, certificate, rng) if own else ()
     return (
         _best_check(problem, certificate),
-        *claims,
+        *_claims(problem, certificate, rng),
         _random_check(problem, certificate, rng),
     )
 
@@ -43,6 +43,18 @@ def verify(problem: AnyProblem, certificate: Certificate, seed: int = 0) -> tupl
 def failed_checks(checks: Sequence[Check]) -> list[str]:
     """A line for each check that does not hold."""
     return [f"{check.name}: {check.seen}" for check in checks if not check.passed]
+
+
+def _claims(problem: AnyProblem, certificate: Certificate, rng: np.random.Generator) -> tuple[Check, ...]:
+    """Whether what a cost model's certificates claim holds, of each problem that this one is proven as."""
+    prover = prover_of(problem)
+    own = None if prover.floor_only else claims_of(problem.model)
+    if own is None:
+        return ()
+    parts = cast("Divider", prover).divided() if hasattr(prover, "divided") else [problem]
+    if len(parts) == 1 and parts[0] is problem:
+        return own.checks(problem, certificate, rng)
+    return checks_of_each(own, problem, parts, certificate, rng)
 
 
 def _best_check(problem: AnyProblem, certificate: Certificate) -> Check:

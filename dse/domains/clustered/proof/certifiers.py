@@ -10,6 +10,7 @@ from dse.core.proofs import proof_module
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof.bounds import Certifier, MappingBoxes
 from dse.domains.clustered.space.parts import SPACES
+from dse.domains.clustered.tile_sets import one_tile_each
 from dse.support.errors import InputError
 
 NEEDS = ("GROUP", "refuse", "make_boxes", "least_area")
@@ -52,6 +53,7 @@ def refuse(problem: Problem) -> None:
         # Here and above: a check of a proof loads nothing that made it.
         import_module("dse.domains.clustered.proof.floor").refuse_floor(problem)
     else:
+        one_tile_each(problem)
         certifier.refuse(problem)
 
 

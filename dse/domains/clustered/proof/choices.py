@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
 from dse.core.chains import Chain
 from dse.domains.clustered.problem import Problem
+from dse.domains.clustered.space import parts
 from dse.domains.clustered.space.genes import LEVELS, MAPPED_DIMS, ORDERS, allowed_values
 from dse.support.arrays import IntArray
 
@@ -18,17 +18,8 @@ ORDER_TABLE = np.array([[MAPPED_DIMS.index(dim) for dim in order] for order in O
 
 def tile_chains(problem: Problem) -> list[Chain]:
     """The tile choices of K, C, Y and X."""
-    fixed: Mapping[str, Any] = problem.space.fixed
-    return [
-        Chain(
-            dim,
-            problem.space.layer.loops[dim],
-            problem.tiles,
-            fixed.get(f"outer.tile.{dim}"),
-            fixed.get(f"inner.tile.{dim}"),
-        )
-        for dim in MAPPED_DIMS
-    ]
+    space = problem.space
+    return list(parts.tile_chains(space.layer, problem.tiles, space.fixed, parts.SPACES["default"]))
 
 
 def cluster_sizes(problem: Problem) -> IntArray:

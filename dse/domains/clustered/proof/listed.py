@@ -11,6 +11,7 @@ from dse.domains.clustered.mapping import MappingBatch
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof.bounds import mapping_of_row
 from dse.domains.clustered.proof.certifiers import certifier_of, has_floor_only, refuse_limits
+from dse.domains.clustered.proof.joined import boxes_of
 from dse.domains.clustered.proof.nests import nest_keys
 from dse.domains.clustered.proof.warming import compile_proofs
 from dse.proof.near import Rows, list_near
@@ -38,6 +39,11 @@ def list_best(
 
 def boxes_of_all(problem: Problem) -> Any:
     """Boxes that hold every mapping; InputError under a cost model that has no bounds of these."""
+    return boxes_of(problem, _boxes_of_all, every=True)
+
+
+def _boxes_of_all(problem: Problem) -> Any:
+    """The same where no tile is left several sizes."""
     boxes: Any = None if has_floor_only(problem) else certifier_of(problem).make_boxes(problem)
     if not hasattr(boxes, "with_all"):
         raise InputError(

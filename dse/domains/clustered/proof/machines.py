@@ -19,8 +19,8 @@ from dse.core.objective import objective_named
 from dse.domains.clustered.figures import ClusteredFigures
 from dse.domains.clustered.mapping import Mapping, MappingBatch
 from dse.domains.clustered.problem import Problem
-from dse.domains.clustered.proof.certifiers import certifier_of, floor_of
-from dse.domains.clustered.space.parts import PES, SPACES
+from dse.domains.clustered.proof.certifiers import floor_of, refuse
+from dse.domains.clustered.space.parts import PES, SPACES, allowed_values, figure_gene
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError
 
@@ -40,18 +40,21 @@ def each_machine(problem: Problem) -> list[Problem]:
     if objective_named(problem.objective).of_need:
         return []
     kinds = ClusteredFigures().figures(problem.accelerator, problem.model)
+    fixed = problem.space.fixed
+    left = {name: allowed_values(fixed, figure_gene(name)) or values for name, values in parts.hardware}
     choices = {
         name: (max(values),) if kinds[name].kind in (CAPACITY, RATE) else values
-        for name, values in parts.hardware
+        for name, values in left.items()
     }
     if np.prod([len(values) for values in choices.values()]) > MAX_MACHINES:
         return []
+    of_mappings = {gene: value for gene, value in fixed.items() if gene in SPACES["default"].gene_names}
     found = []
     for values in product(*choices.values()):
         machine = replace(problem.accelerator, **dict(zip(choices, values, strict=True)))  # type: ignore[arg-type]
-        one = replace(problem, accelerator=machine, space="default")
+        one = replace(problem, accelerator=machine, space="default", fixed=of_mappings)
         try:
-            certifier_of(one).refuse(one)
+            refuse(one)
         except InputError:
             return []
         found.append(one)

@@ -13,6 +13,7 @@ from dse.domains.clustered.mapping import Level, Mapping
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof.certifiers import certifier_of, has_floor_only, refuse
 from dse.domains.clustered.space.genes import MAPPED_DIMS
+from dse.domains.clustered.tile_sets import one_tile_each
 
 
 class ClusteredProver:
@@ -54,6 +55,10 @@ class ClusteredProver:
             self._problem, clock, known
         )
         return found
+
+    def divided(self) -> list[Problem]:
+        """See Divider: one size of each tile."""
+        return one_tile_each(self._problem)
 
     def refuse_list(self) -> None:
         """See Lister."""

@@ -11,6 +11,7 @@ from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof.bounds import PointBoxes
 from dse.domains.clustered.proof.certifiers import certifier_of, has_floor_only, refuse, refuse_limits
 from dse.domains.clustered.proof.descent import best_descent, good_mapping, with_factors
+from dse.domains.clustered.proof.joined import boxes_of
 from dse.domains.clustered.proof.warming import compile_proofs
 from dse.proof.proving import prove_optimum
 from dse.support.errors import InputError
@@ -33,7 +34,7 @@ def solve_problem(
     refuse(problem)
     if has_floor_only(problem):
         raise InputError("the solver takes the default space only, and not the area that a mapping needs")
-    boxes = certifier_of(problem).make_boxes(problem)
+    boxes = boxes_of(problem, certifier_of(problem).make_boxes)
     refuse_limits(problem, boxes)
     compile_proofs(problem.model.name, problem.tiles)
     if not problem.hardware_genes:

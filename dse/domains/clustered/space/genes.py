@@ -12,7 +12,7 @@ from dse.core.hardware import FIGURE_PREFIX
 from dse.core.layer import DIMS
 from dse.core.space import Gene, Kind
 from dse.domains.clustered.accelerator import checked_figure
-from dse.domains.clustered.space.parts import LEVELS, MAPPED_DIMS, SPACES, Parts
+from dse.domains.clustered.space.parts import LEVELS, MAPPED_DIMS, SPACES, Parts, allowed_values
 from dse.support.arrays import IntArray
 from dse.support.errors import InputError, shorten, unknown_name
 from dse.support.validation import check_table, whole_number
@@ -34,9 +34,6 @@ ORDERS = SPACES["default"].orders
 
 FixedValue = float | str | list[str] | list[int] | list[list[str]]
 
-SETS = (
-    "only orders, parallel dims and the cluster size take several: fix one tile at a time, and take the best"
-)
 MOST_ORDERS = 100
 """Of a set: more are neighbours than the moves have room for."""
 
@@ -129,8 +126,6 @@ def _several_orders(values: Sequence[object]) -> bool:
 def _read_set(name: str, values: Sequence[object], parts: Parts) -> FixedValue:
     """Several values of a gene, in the space's order, each once; of one value that itself."""
     kind = make_gene(name, 1).kind
-    if name != "cluster" and kind == "ordinal":
-        raise InputError(f"fixed {name} takes one value, got {shorten(values)}; {SETS}")
     if not values:
         raise InputError(f"fixed {name} must have at least one value, got none")
     if kind == "permutation":
@@ -141,18 +136,8 @@ def _read_set(name: str, values: Sequence[object], parts: Parts) -> FixedValue:
         listed = [list(order) for order in sorted(orders, key=lambda order: [places[dim] for dim in order])]
         return listed if len(listed) > 1 else listed[0]
     read: set[Any] = {_read_value(name, value, parts) for value in values}
-    found: list[Any] = sorted(read, key=parts.dims.index if name != "cluster" else None)
+    found: list[Any] = sorted(read, key=parts.dims.index if kind == "categorical" else None)
     return found if len(found) > 1 else found[0]
-
-
-def allowed_values(fixed: Mapping[str, Any], name: str) -> list[Any] | None:
-    """The values that are left to an order, a parallel dim or the cluster size; None where all are."""
-    value = fixed.get(name)
-    if value is None:
-        return None
-    if name.endswith(".order"):
-        return value if isinstance(value[0], list) else [value]
-    return value if isinstance(value, list) else [value]
 
 
 def named_parallel(fixed: Mapping[str, Any], level: str, dims: IntArray) -> IntArray:

@@ -49,8 +49,8 @@ class MappingSpace(GeneVectors):
     `parts` says which dims are cut and what of the hardware is open: a name, a table, or Parts. `tiles` is
     `factors` (an outer tile divides its dim, an inner one the outer) or `any` (no larger than it).
     `fixed` gives genes one value each, by name: {"outer.parallel": "K", "inner.order": "KCYX",
-    "outer.tile.C": 16, "cluster": 8}; such a gene stays in the vector with size 1. Orders, parallel dims and
-    the cluster size take several, too: {"inner.parallel": ["Y", "X"]}.
+    "outer.tile.C": 16, "cluster": 8}; such a gene stays in the vector with size 1. A list leaves it several:
+    {"inner.parallel": ["Y", "X"], "outer.tile.K": [16, 32]}.
     """
 
     layer: Layer

@@ -209,7 +209,8 @@ def make_blocks(space: Space, parts: Parts) -> tuple[Block, ...]:
     - tiles (one block a dim, its outer and inner tile): with `factors` a prime factor goes from one level
       (what is left of the dim, outer, inner) to another; with `any` a tile goes up or down by one, by a
       factor of two or to the next divisor of what it is cut from, or both tiles by a factor of two; tiles
-      that leave no rest go by a prime factor too, and others to the nearest that leave none.
+      that leave no rest go by a prime factor too, and others to the nearest that leave none; of several fixed
+      tiles one goes to the next larger or smaller, too.
     - order (one block a level): two loops change places.
     - parallel (both levels' dims): one of them takes another value.
     - cluster, and each figure of the hardware that is a gene: the next larger or smaller value.
@@ -229,9 +230,24 @@ def make_blocks(space: Space, parts: Parts) -> tuple[Block, ...]:
 def tile_chains(layer: Layer, tiles: str, fixed: MappingOf[str, Any], parts: Parts) -> tuple[Chain, ...]:
     """The tiles of every dim that is cut."""
     return tuple(
-        Chain(dim, layer.loops[dim], tiles, fixed.get(f"outer.tile.{dim}"), fixed.get(f"inner.tile.{dim}"))
+        Chain(
+            dim,
+            layer.loops[dim],
+            tiles,
+            *(tuple(allowed_values(fixed, f"{level}.tile.{dim}") or ()) for level in LEVELS),
+        )
         for dim in parts.dims
     )
+
+
+def allowed_values(fixed: MappingOf[str, Any], name: str) -> list[Any] | None:
+    """The values that are left to a gene; None where all are."""
+    value = fixed.get(name)
+    if value is None:
+        return None
+    if name.endswith(".order"):
+        return value if isinstance(value[0], list) else [value]
+    return value if isinstance(value, list) else [value]
 
 
 def other_choices(
@@ -248,10 +264,7 @@ def other_choices(
     for level in LEVELS:
         choices |= {f"{level}.order": parts.orders, f"{level}.parallel": parts.dims}
     for name in choices.keys() & fixed.keys():
-        given = fixed[name]
-        several = given if isinstance(given, list) else [given]
-        if name.endswith(".order"):
-            several = given if isinstance(given[0], list) else [given]
+        several = allowed_values(fixed, name) or []
         values = tuple(tuple(value) if isinstance(value, list) else value for value in several)
         for value in values:
             if value not in choices[name]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import chain as chained
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
@@ -134,7 +134,7 @@ class LoopNestBoxes:
             terms,
             np.array([distinct_orders(tuple(orders)) for orders in allowed_orders(problem)]),
             ORDER_TABLE,
-            _tile_tables(problem),
+            _tile_tables(tuple(one.size for one in tile_chains(problem)), problem.tiles),
             np.zeros(0, np.int32),
         )
 
@@ -180,8 +180,8 @@ class LoopNestBoxes:
     def roots(self) -> IntArray:
         """All tiles, for each cluster size and parallel dims: of one cluster, or one PE, a dim is enough."""
         chains = tile_chains(self.problem)
-        ends = [(one.outer_choices[0], one.outer_choices[-1], one.inner) for one in chains]
-        box = [*chained(*((least, most, inner or 1, inner or most) for least, most, inner in ends))]
+        ends = [(one.outer_choices[0], one.outer_choices[-1], *one.inner) for one in chains]
+        box = [*chained(*((least, most, *(2 * inner or (1, most))) for least, most, *inner in ends))]
         outers, inners = parallel_dims(self.problem)
         return np.array(
             [
@@ -306,15 +306,15 @@ class LoopNestBoxes:
         return nest_keys(self.problem, np.array(designs))
 
 
-def _tile_tables(problem: Problem) -> IntArray:
+@lru_cache(maxsize=4)
+def _tile_tables(sizes: tuple[int, ...], kind: str) -> IntArray:
     """`tiles` of what is known: the next tile up and down from each number, and how many are up to it."""
-    chains = tile_chains(problem)
-    tables = np.zeros((3, MAPPED, max(one.size for one in chains) + 2), dtype=np.int64)
-    for dim, one in enumerate(chains):
-        numbers = np.arange(one.size + 2)
-        tiles = numbers[1:-1] if problem.tiles == "any" else np.array(find_divisors(one.size))
+    tables = np.zeros((3, MAPPED, max(sizes) + 2), dtype=np.int64)
+    for dim, size in enumerate(sizes):
+        numbers = np.arange(size + 2)
+        tiles = numbers[1:-1] if kind == "any" else np.array(find_divisors(size))
         rank = np.searchsorted(tiles, numbers, side="right")
-        tables[UP, dim, numbers] = np.append(tiles, one.size + 1)[np.searchsorted(tiles, numbers)]
+        tables[UP, dim, numbers] = np.append(tiles, size + 1)[np.searchsorted(tiles, numbers)]
         tables[DOWN, dim, numbers] = np.append(0, tiles)[rank]
         tables[RANK, dim, numbers] = rank
     return tables

@@ -82,10 +82,7 @@ class MaestroBoxes:
         rows[:, HIGH] = [len(chain.outer_choices) - 1 for chain in chains]
         if not of_buffers(problem):
             # Else the smallest inner tiles are the best.
-            rows[:, INNER_HIGH] = [
-                0 if chain.inner else np.count_nonzero(self.given.inner_tiles[dim]) - 1
-                for dim, chain in enumerate(chains)
-            ]
+            rows[:, INNER_HIGH] = np.count_nonzero(self.given.inner_tiles, axis=1) - 1
         rows[:, [box.CLUSTER, box.PARALLEL, box.INNER, box.CLUSTERS, box.PES]] = choices
         rows[:, box.ORDERS] = sum(1 << order for order in allowed_orders(problem)[0])
         return rows

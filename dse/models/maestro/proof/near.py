@@ -77,7 +77,7 @@ class Pool:
             outer, inner = rows[:, OUTER_TILE + dim], rows[:, INNER_TILE + dim]
             drawn = log_uniform(rng, outers[0], np.full(n, outers[-1]))
             outer[:] = np.where(rng.random(n) < OUTER, drawn, outer)
-            if chain.inner is None:
+            if not chain.inner:
                 drawn = log_uniform(rng, 1, outer)
                 inner[:] = np.where(rng.random(n) < INNER, drawn, np.minimum(inner, outer))
         for column, allowed in zip((OUTER_ORDER, INNER_ORDER), allowed_orders(self.problem), strict=True):

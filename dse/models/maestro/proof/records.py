@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dse.core.chains import find_divisors
 from dse.core.objective import objective_named
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof.choices import (
@@ -199,7 +198,7 @@ def machine_record(problem: Problem) -> AnyArray:
     record["offchip"], record["latency"] = machine.offchip_bandwidth, machine.noc_latency
     record["l1"], record["l2"] = problem.use.room
     record["most_steps"], record["hertz"] = problem.use.most_steps, machine.hertz
-    smallest = [[chain.inner or 1] for chain in tile_chains(problem)]
+    smallest = [[min(chain.inner, default=1)] for chain in tile_chains(problem)]
     layer = layer_record(problem)[0]
     record["smallest_l1"] = l1_need.py_func(np.array(smallest), layer.halos, layer.taps, layer.depthwise)[0]
     record["of_buffers"] = of_buffers(problem)
@@ -209,18 +208,14 @@ def machine_record(problem: Problem) -> AnyArray:
 def make_given(problem: Problem, *, every: bool = False) -> Given:
     """What the kernels know of a problem that is not refused; with `every`, no order gives way to another."""
     perfect, chains = problem.tiles == "factors", tile_chains(problem)
-    inner = [
-        [chain.inner] if chain.inner else find_divisors(chain.size) if perfect else range(1, chain.size + 1)
-        for chain in chains
-    ]
     parallels = np.zeros(DIMS, dtype=np.bool_)
     parallels[parallel_dims(problem)[1]] = True
     columns = BUFFER_COLUMNS if of_buffers(problem) else COLUMNS
     return Given(
         layer_record(problem),
         machine_record(problem),
-        _table([chain.outer_choices for chain in chains]),
-        _table(inner),
+        _table(*(chain.outer_choices for chain in chains)),
+        _table(*(chain.inner_choices(chain.size) for chain in chains)),
         perfect,
         parallels,
         distinct_orders(tuple(allowed_orders(problem)[0]), best=perfect and not every),
@@ -231,7 +226,8 @@ def make_given(problem: Problem, *, every: bool = False) -> Given:
     )
 
 
-def _table(lists: list[Any]) -> IntArray:
+@lru_cache(maxsize=16)
+def _table(*lists: Any) -> IntArray:
     """The lists as rows; what is beyond the end of one is never looked at."""
     table = np.zeros((len(lists), max(map(len, lists))), dtype=np.int64)
     for row, values in zip(table, lists, strict=True):

@@ -38,7 +38,10 @@ def accelerator(num_pes: int) -> Accelerator:
 
 @st.composite
 def spaces(draw: st.DrawFn) -> MappingSpace:
-    """Spaces over small and odd layers and arrays, of either kind of tiles, with some genes fixed."""
+    """Spaces over small and odd layers and arrays, of either kind of tiles, with some genes fixed.
+
+    Tiles are fixed at one size or at several.
+    """
     kind = draw(st.sampled_from(["CONV", "DSCONV"]))
     channels = 1 if kind == "DSCONV" else draw(st.integers(1, 60))
     inputs, rows, columns = (draw(st.integers(1, 60)) for _ in range(3))
@@ -49,11 +52,15 @@ def spaces(draw: st.DrawFn) -> MappingSpace:
     fixed: dict[str, Any] = {}
     for dim in draw(st.sets(st.sampled_from("KCYX"))):
         choices = divisors if tiles == "factors" else lambda whole: range(1, whole + 1)
+        several = st.lists(st.sampled_from(choices(layer.loops[dim])), max_size=3)
         outer = draw(st.sampled_from(choices(layer.loops[dim])))
         inner = draw(st.sampled_from(choices(outer)))
+        # An inner tile that fits in none of several outer ones is left out; one of these has `inner`.
+        outers = [outer, *draw(several)]
+        inners = [inner, *draw(several)] if len(set(outers)) > 1 else [inner]
         which = draw(st.sampled_from(["outer", "inner", "both"]))
-        fixed |= {f"outer.tile.{dim}": outer} if which != "inner" else {}
-        fixed |= {f"inner.tile.{dim}": inner} if which != "outer" else {}
+        fixed |= {f"outer.tile.{dim}": outers} if which != "inner" else {}
+        fixed |= {f"inner.tile.{dim}": inners} if which != "outer" else {}
     for level in draw(st.sets(st.sampled_from(["outer", "inner"]))):
         fixed[f"{level}.order"] = draw(st.permutations("KCYX"))
         fixed[f"{level}.parallel"] = draw(st.sampled_from("KCYX"))

@@ -242,10 +242,6 @@ def test_all_orders_named_are_those_of_a_free_gene_and_too_many_are_refused() ->
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (
-            "outer.tile.K=4,8",
-            "fixed outer.tile.K takes one value, got [4, 8]; only orders, parallel dims and the cluster",
-        ),
         ("inner.order=KCYX,CKY", "fixed inner.order must hold each of K C Y X once, like KCYX, got 'CKY'"),
         ("inner.order=KCYX,", "fixed inner.order must hold each of K C Y X once, like KCYX, got ''"),
         ("inner.parallel=K,Z", "fixed inner.parallel must be one of K C Y X, got 'Z'"),

@@ -10,7 +10,7 @@ from functools import cache
 
 import numpy as np
 
-from dse.core.chains import Chain, distinct_primes, find_divisors
+from dse.core.chains import Chain, distinct_primes
 from dse.core.hardware import FIGURE_PREFIX
 from dse.core.layer import DIMS, Layer
 from dse.domains.clustered.accelerator import MACHINE_FIGURES, figure_code
@@ -33,9 +33,10 @@ PLACES = 20  # of each of DIMS its place among the mapped ones, or -1 (6 entries
 WHOLE = 26  # the sizes of all dims (6 entries)
 GENE_SIZES = 32  # of each gene how many values it has
 
-# One dim's chain. With `any` tiles an outer tile is OUTER_FIRST + gene; else OUTER_START holds the outer
-# tiles and, per outer tile, INNER_START holds where its divisors begin and how many they are.
-SIZE, OUTER_FIXED, INNER_FIXED, OUTER_FIRST, OUTER_START, INNER_START, PRIME_START, PRIME_COUNT = range(8)
+# One dim's chain. FIXED is how many values a fixed tile has, at most; 0 where none is fixed. OUTER_START is
+# where the outer tiles stand, or 0 where they are OUTER_FIRST + gene. INNER_START has for each of them where
+# its inner tiles begin and how many they are; with `any` tiles the INNER_COUNT fixed ones, or it is 0.
+SIZE, FIXED, OUTER_FIRST, OUTER_START, INNER_START, INNER_COUNT, PRIME_START, PRIME_COUNT = range(8)
 CHAIN_WIDTH = 8
 # One of the SINGLES: where its values stand, how many they are, and the machine's column; -1: the cluster.
 VALUES, COUNT, COLUMN = range(3)
@@ -72,14 +73,15 @@ def pack_space(
     chain_rows, single_rows = [], []
     for chain in chains:
         factors = distinct_primes(chain.size)
-        outer_start = inner_start = 0
-        if chain.tiles == "factors":
-            outer_start = add(chain.outer_choices)
-            spans = [(add(cuts), len(cuts)) for cuts in map(find_divisors, chain.outer_choices)]
+        outers, by_table, inner_start = chain.outer_choices, chain.tiles == "factors", 0
+        outer_start = add(outers) if by_table or len(chain.outer) > 1 else 0
+        if by_table:
+            spans = [(add(cuts), len(cuts)) for cuts in map(chain.inner_choices, outers)]
             inner_start = add([number for span in spans for number in span])
-        fixed = (chain.outer or 0, chain.inner or 0)
-        chain_rows += [chain.size, *fixed, chain.outer_choices[0], outer_start, inner_start]
-        chain_rows += [add(factors), len(factors)]
+        elif chain.inner:
+            inner_start = add(chain.inner)
+        chain_rows += [chain.size, max(len(chain.outer), len(chain.inner)), outers[0], outer_start]
+        chain_rows += [inner_start, len(chain.inner), add(factors), len(factors)]
     for name, values in singles.items():
         figure = name.removeprefix(FIGURE_PREFIX)
         column = MACHINE_FIGURES.index(figure) if figure in MACHINE_FIGURES else -1

@@ -10,14 +10,13 @@ from dse.domains.clustered.space.kernels.layout import (
     ANY_TILES,
     CHAIN_START,
     CHAIN_WIDTH,
+    FIXED,
     GENE_SIZES,
     GENES,
-    INNER_FIXED,
     LEVEL_GENES,
     MAPPED,
     ORDER,
     ORDER_COUNT,
-    OUTER_FIXED,
     PARALLEL,
     PRIME_COUNT,
     PRIME_START,
@@ -27,13 +26,20 @@ from dse.domains.clustered.space.kernels.layout import (
     SWAPS,
     TILE,
 )
-from dse.domains.clustered.space.kernels.points import is_inside, tile_genes, tiles_of
+from dse.domains.clustered.space.kernels.points import (
+    count_up_to,
+    inner_choice,
+    inner_choices,
+    is_inside,
+    tile_genes,
+    tiles_of,
+)
 from dse.support.arrays import FloatArray, IntArray
 from dse.support.compiling import kernel, subroutine
 
 # Of numpy: a literal 0 has a type of its own, for which what takes it would be compiled anew.
 ZERO: Any = np.int64(0)
-# At most 6 for each of a 31-bit size's 9 primes and 14 steps in 6 dims, 2 times 99 orders of sets, 60 others.
+# At most 6 for each of a 31-bit size's 9 primes and 18 steps in 6 dims, 2 times 99 orders of sets, 60 others.
 MAX_MOVES = 704
 
 
@@ -143,8 +149,8 @@ def _add_tile_moves(genes: IntArray, row: int, dim: int, space: IntArray, moves:
     """Append the moves of a dim's tile chain."""
     inner_gene = space[LEVEL_GENES] + TILE + dim
     outer, inner = tiles_of(genes[row, TILE + dim], genes[row, inner_gene], dim, space)
-    size = space[space[CHAIN_START] + CHAIN_WIDTH * dim + SIZE]
-    end = begin
+    chain = space[CHAIN_START] + CHAIN_WIDTH * dim
+    size, end = space[chain + SIZE], begin
     if space[ANY_TILES]:
         end = _propose_steps(outer, inner, dim, size, moves, begin)
         for index in range(begin, end):
@@ -158,6 +164,8 @@ def _add_tile_moves(genes: IntArray, row: int, dim: int, space: IntArray, moves:
         end = _propose_perfect(outer, inner, dim, size, moves, end)
     # Only from `perfect` on: where any tiles are allowed, steps may leave a rest.
     end = _keep_perfect(size, moves, perfect, end)
+    if space[chain + FIXED] > 1:
+        end = _propose_fixed(outer, inner, dim, space, moves, end)
     return _keep_choices(outer, inner, dim, space, moves, begin, end)
 
 
@@ -204,6 +212,25 @@ def _propose_perfect(outer: int, inner: int, dim: int, size: int, moves: IntArra
 
 
 @subroutine
+def _propose_fixed(outer: int, inner: int, dim: int, space: IntArray, moves: IntArray, end: int) -> int:
+    """A fixed tile goes to the next one up or down; an inner tile that no longer fits goes down too."""
+    chain = space[CHAIN_START] + CHAIN_WIDTH * dim
+    gene = tile_genes(outer, inner, dim, space)[0]
+    for other in (gene - 1, gene + 1):
+        if 0 <= other < space[GENE_SIZES + TILE + dim]:
+            tile = tiles_of(other, ZERO, dim, space)[0]
+            start, count = inner_choices(other, tile, chain, space)
+            below = count_up_to(space, start, count, inner) if start else min(count, inner)
+            end = _add(moves, end, dim, tile, inner_choice(start, max(below - 1, 0), space))
+    start, count = inner_choices(gene, outer, chain, space)
+    at = (count_up_to(space, start, count, inner) if start else inner) - 1
+    for other in (at - 1, at + 1):
+        if 0 <= other < count:
+            end = _add(moves, end, dim, outer, inner_choice(start, other, space))
+    return end
+
+
+@subroutine
 def _keep_perfect(size: int, moves: IntArray, begin: int, end: int) -> int:
     """Close up moves `begin` to `end` over those that leave a rest."""
     kept = begin
@@ -239,8 +266,8 @@ def _keep_choices(
     for index in range(begin, end):
         new_outer, new_inner = moves[index, 1], moves[index, 2]
         keep = new_outer != outer or new_inner != inner
-        keep = keep and (new_outer == outer or not space[chain + OUTER_FIXED])
-        keep = keep and (new_inner == inner or not space[chain + INNER_FIXED])
+        if keep and space[chain + FIXED]:
+            keep = min(tile_genes(new_outer, new_inner, dim, space)) >= 0
         # Each with each: a dim has some dozens of moves at most.
         for earlier in range(begin, kept):
             keep = keep and (moves[earlier, 1] != new_outer or moves[earlier, 2] != new_inner)

@@ -15,7 +15,7 @@ from dse.domains.clustered.space.kernels.layout import (
     FITTED,
     GENE_SIZES,
     GENES,
-    INNER_FIXED,
+    INNER_COUNT,
     INNER_START,
     LEVEL_COLUMNS,
     LEVEL_GENES,
@@ -116,16 +116,42 @@ def tiles_of(outer_gene: int, inner_gene: int, place: int, space: IntArray) -> t
     """The outer and inner tile that a dim's two tile genes stand for."""
     chain = space[CHAIN_START] + CHAIN_WIDTH * place
     inner_genes = space[GENE_SIZES + space[LEVEL_GENES] + TILE + place]
-    if space[ANY_TILES]:
-        outer = space[chain + OUTER_FIRST] + outer_gene
-        # A share of the outer tile, 1 to all of it: no gene leaves the space.
-        inner = inner_gene * outer // inner_genes + 1
-    else:
-        outer = space[space[chain + OUTER_START] + outer_gene]
-        span = space[chain + INNER_START] + 2 * outer_gene
-        inner = space[space[span] + inner_gene * space[span + 1] // inner_genes]
-    fixed = space[chain + INNER_FIXED]
-    return outer, fixed if fixed else inner
+    start = space[chain + OUTER_START]
+    outer = space[start + outer_gene] if start else space[chain + OUTER_FIRST] + outer_gene
+    start, count = inner_choices(outer_gene, outer, chain, space)
+    # A share of the choices: no gene leaves the space.
+    return outer, inner_choice(start, inner_gene * count // inner_genes, space)
+
+
+@subroutine
+def inner_choices(outer_gene: int, outer: int, chain: int, space: IntArray) -> tuple[int, int]:
+    """Where the inner tiles of an outer one begin, 0 where they are all up to it, and how many they are."""
+    start = space[chain + INNER_START]
+    if not space[ANY_TILES]:
+        return space[start + 2 * outer_gene], space[start + 2 * outer_gene + 1]
+    if start:
+        return start, count_up_to(space, start, space[chain + INNER_COUNT], outer)
+    return start, outer
+
+
+@subroutine
+def inner_choice(start: int, number: int, space: IntArray) -> int:
+    """The inner tile of a number among those that begin at `start`."""
+    choice: int = space[start + number] if start else number + 1
+    return choice
+
+
+@subroutine
+def count_up_to(space: IntArray, start: int, count: int, value: int) -> int:
+    """How many of `count` ascending entries from `start` are at most `value`."""
+    low, high = 0, count
+    while low < high:
+        middle = (low + high) // 2
+        if space[start + middle] <= value:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 @kernel
@@ -197,14 +223,8 @@ def _order_index(rows: IntArray, row: int, column: int, space: IntArray) -> int:
 @subroutine
 def _find(space: IntArray, start: int, count: int, value: int) -> int:
     """The index of `value` among `count` ascending entries from `start`, or -1."""
-    low, high = 0, count
-    while low < high:
-        middle = (low + high) // 2
-        if space[start + middle] < value:
-            low = middle + 1
-        else:
-            high = middle
-    return low if low < count and space[start + low] == value else -1
+    index = count_up_to(space, start, count, value) - 1
+    return index if index >= 0 and space[start + index] == value else -1
 
 
 @subroutine
@@ -213,20 +233,12 @@ def tile_genes(outer: int, inner: int, place: int, space: IntArray) -> tuple[int
     chain = space[CHAIN_START] + CHAIN_WIDTH * place
     outer_genes = space[GENE_SIZES + TILE + place]
     inner_genes = space[GENE_SIZES + space[LEVEL_GENES] + TILE + place]
-    if space[ANY_TILES]:
-        outer_gene = outer - space[chain + OUTER_FIRST]
-        choice, choices = inner - 1, outer
-    else:
-        outer_gene = _find(space, space[chain + OUTER_START], outer_genes, outer)
-        if outer_gene < 0:
-            return -1, -1
-        span = space[chain + INNER_START] + 2 * outer_gene
-        choice, choices = _find(space, space[span], space[span + 1], inner), space[span + 1]
-    fixed = space[chain + INNER_FIXED]
-    if outer_gene < 0 or outer_gene >= outer_genes or (fixed and inner != fixed):
+    start = space[chain + OUTER_START]
+    outer_gene = _find(space, start, outer_genes, outer) if start else outer - space[chain + OUTER_FIRST]
+    if outer_gene < 0 or outer_gene >= outer_genes:
         return -1, -1
-    if fixed:
-        return outer_gene, 0
+    start, choices = inner_choices(outer_gene, outer, chain, space)
+    choice = _find(space, start, choices, inner) if start else inner - 1
     if choice < 0 or choice >= choices:
         return outer_gene, -1
     # Rounded up, as `tiles_of` rounds down: the smallest gene with this tile.
