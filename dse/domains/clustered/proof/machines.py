@@ -51,7 +51,7 @@ def each_machine(problem: Problem) -> list[Problem]:
     of_mappings = {gene: value for gene, value in fixed.items() if gene in SPACES["default"].gene_names}
     found = []
     for values in product(*choices.values()):
-        machine = replace(problem.accelerator, **dict(zip(choices, values, strict=True)))  # type: ignore[arg-type]
+        machine = replace(problem.accelerator, **dict(zip(choices, values, strict=True)))
         one = replace(problem, accelerator=machine, space="default", fixed=of_mappings)
         try:
             refuse(one)
