@@ -56,7 +56,7 @@ class Certifier(Protocol):
         ...
 
     def make_boxes(self, problem: Problem) -> MappingBoxes:
-        """The problem as the engine sees it, if it is not refused."""
+        """The problem as the engine sees it, if not refused: tiles are free, or fixed at one size."""
         ...
 
     def least_area(self, problem: Problem) -> float:
