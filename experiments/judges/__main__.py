@@ -5,8 +5,7 @@ wrong on purpose; `team`; `team` started at the mappings that `loopnest` proves 
 expectations; `bayesian`. What does not fit by the machine's file is no sample of any. Runs go to
 results/judges/NAME-runs.csv, and those that are there are not run again. The table, results/judges/NAME.md,
 compares their best with the least that anybody has found, the long searches of
-`experiments.judges.references` too, or with the proven best of `experiments.judges.enumeration`. Arms with
-fewer seeds than others have a table of their own, by `--page`.
+`experiments.judges.references` too, or with the proven best of `experiments.judges.enumeration`.
 """
 
 from __future__ import annotations
@@ -153,7 +152,6 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--problems", type=int, default=8)
     parser.add_argument("--arms", nargs="+", choices=ARMS, default=ARMS)
-    parser.add_argument("--page", help="the table's name, if not the judge's: of some arms alone")
     given = parser.parse_args()
     campaign = tomllib.loads((JUDGES / given.judge / "campaign.toml").read_text())
     file, hertz = RESULTS / "judges" / f"{given.judge}-runs.csv", {}
@@ -175,10 +173,8 @@ def main() -> None:
     command = f"experiments.judges {given.judge} --seeds {given.seeds} --problems {given.problems}"
     if given.arms != ARMS:
         command += f" --arms {shlex.join(given.arms)}"
-    if given.page:
-        command += f" --page {given.page}"
     told = (table(found), by_problem(found[MINE]), PAIRS, beside(found))
-    keep(RESULTS / "judges" / f"{given.page or given.judge}.md", command, about, *told)
+    keep(RESULTS / "judges" / f"{given.judge}.md", command, about, *told)
 
 
 if __name__ == "__main__":

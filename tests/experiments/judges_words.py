@@ -7,11 +7,9 @@ from collections.abc import Callable
 from experiments import RESULTS
 from experiments.judges.references import proven
 
-MISLED, CPU_MISLED = "RTL, misled", "CPU, misled"
-NAMES = {"RTL": "rtl", MISLED: "rtl-wrong", "CPU": "cpu", CPU_MISLED: "cpu-wrong"}
-NAMES["SCALE-Sim"] = "scalesim"
-OTHERS = ("team", "team, certified start", "bayesian")
+NAMES = {"RTL": "rtl", "CPU": "cpu", "SCALE-Sim": "scalesim"}
 UNTAUGHT, WRONG = "team, no expectations", "wrong adviser beside team"
+OTHERS = ("team", "team, certified start", UNTAUGHT, "bayesian")
 
 
 def lines_of(judge: str, start: str) -> list[list[str]]:
@@ -50,7 +48,7 @@ def is_ahead(judge: str, other: str) -> bool:
 
 def is_misled() -> bool:
     """Whether a wrong adviser on the RTL costs samples early, and next to nothing at the end."""
-    early, early_p, _, late_p, worst = beside(MISLED, WRONG)
+    early, early_p, _, late_p, worst = beside("RTL", WRONG)
     return early > 1 and early_p < 0.05 <= late_p and 1.0075 <= worst < 1.0085
 
 
@@ -81,12 +79,12 @@ WORDS: dict[str, Callable[[], bool]] = {
     "It meets its aim after 5 samples on the RTL, and misses all others": lambda: (
         aims("RTL") == [True, False, False, False] and not any(aims("CPU") + aims("SCALE-Sim"))
     ),
-    "and of `bayesian` after 10 and 20 samples, with significance. It misses all four aims": lambda: (
+    "of the same four after 10 and 20 samples, with significance. It misses all four aims": lambda: (
         all(is_ahead("CPU", other) for other in OTHERS) and not any(aims("CPU"))
     ),
     "After 50 it is ahead of `team` on every problem": lambda: beside("CPU", "team")[-1] < 1,
     "after 10 and 20 too, and after 50 at most 0.8 % behind on any problem": lambda: (
-        is_ahead(CPU_MISLED, WRONG) and 1.0075 <= beside(CPU_MISLED, WRONG)[-1] < 1.0085
+        is_ahead("CPU", WRONG) and 1.0075 <= beside("CPU", WRONG)[-1] < 1.0085
     ),
     "(judges/scalesim.md) all aims are missed by far": lambda: all(
         got > 1.1 * aim for got, aim in pairs_of_aims("SCALE-Sim")
@@ -96,7 +94,7 @@ WORDS: dict[str, Callable[[], bool]] = {
         and not is_ahead("SCALE-Sim", "team")
         and 1.095 <= beside("SCALE-Sim", "team")[-1] < 1.105
     ),
-    "ratios to the optimum, proven by enumeration of all that SCALE-Sim can be told": lambda: (
+    "These are ratios to the optimum, proven by enumeration": lambda: (
         proven("scalesim") == {f"l{number}" for number in range(1, 9)}
     ),
     "is significantly behind `team` after 20 samples, and after 50 up to 14 % on a problem": lambda: (
@@ -113,8 +111,8 @@ WORDS: dict[str, Callable[[], bool]] = {
             in_words("SCALE-Sim", "calibrated", 4.923, 2.692, 1.720, 1.329),
             in_words("SCALE-Sim", "team", 4.226, 2.920, 1.770, 1.354),
             in_words("SCALE-Sim", "bayesian", 6.666, 4.094, 2.683, 1.480),
-            in_words("CPU", "calibrated", 1.422, 1.164, 1.091, 1.050),
-            in_words("CPU", "team", 3.022, 1.901, 1.413, 1.134),
+            in_words("CPU", "calibrated", 1.424, 1.165, 1.092, 1.051),
+            in_words("CPU", "team", 3.025, 1.903, 1.414, 1.135),
         ]
     ),
 }
