@@ -85,7 +85,7 @@ def test_a_proof_says_how_far_the_optimum_is_from_the_roofline(dse: Dse, tmp_pat
     given_ = ("certify", "--network", "alexnet", "--accelerator", "edge", "--tiles", "factors")
     shown = dse(*given_, "--roofline", "--out", str(tmp_path), "--fresh")
     assert shown.code == 0, shown
-    assert "Roofline: what no mapping is below" in shown.out
+    assert "Roofline: cycles and energy if each word moved once" in shown.out
     assert (tmp_path / "roofline.png").read_bytes().startswith(b"\x89PNG")
     data = json.loads((tmp_path / "network.json").read_text(encoding="utf-8"))
     for entry in data["layers"]:

@@ -137,16 +137,21 @@ def _parse_level(text: str, place: int) -> LevelMapping:
     return LevelMapping(keep, tuple(temporal), tuple(spatial), tuple(tiles[0]), tuple(tiles[1]))
 
 
+def levels_of(data: object, where: str) -> object:
+    """What a mapping file says of levels: the entry of that name, or the list that it is."""
+    if not isinstance(data, dict):
+        return data
+    if "cluster_size" in data:
+        raise InputError(f"{where} is one of a machine of two levels, as cost model loopnest prices")
+    check_keys(data, where, required=("levels",))
+    return data["levels"]
+
+
 def read_mapping(data: object, dims: Iterable[str], tensors: Iterable[str], where: str) -> HierarchyMapping:
-    """The mapping that parsed JSON describes, a table of `levels` or their list; factors may have any value.
+    """The mapping that parsed JSON describes; factors may have any value.
 
     Raises InputError, beginning with `where`, where a type, a key or a name is wrong.
     """
-    if isinstance(data, dict):
-        if "cluster_size" in data:
-            raise InputError(f"{where} is one of a machine of two levels, as cost model loopnest prices")
-        check_keys(data, where, required=("levels",))
-        data = data["levels"]
     if not isinstance(data, list):
         raise InputError(f"{where} must be a list with an entry a level, got {shorten(data)}")
     known = frozenset(dims), frozenset(tensors)

@@ -38,7 +38,7 @@ from dse.domains.levels.judging import (
 )
 from dse.domains.levels.layout import RowArray
 from dse.domains.levels.machine import EVEN, Machine
-from dse.domains.levels.mapping import HierarchyMapping, read_mapping
+from dse.domains.levels.mapping import HierarchyMapping, levels_of, read_mapping
 from dse.domains.levels.nest import machine_case, machine_nest
 from dse.domains.levels.space.batch import UNLIMITED, HierarchyBatch
 from dse.domains.levels.space.open_space import OpenSpace
@@ -216,7 +216,7 @@ class MachineProblem(SharedMembers):
 
     def read_mapping(self, data: object, where: str = "mapping") -> HierarchyMapping:
         layout = self.space.layout
-        return read_mapping(data, layout.dims, layout.tensors, where)
+        return read_mapping(levels_of(data, where), layout.dims, layout.tensors, where)
 
     def template(self, name: str) -> HierarchyMapping:
         if self.accelerator.even:
