@@ -12,6 +12,8 @@ from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof.solver import solve_problem
 from dse.models.loopnest.extents import measure_dim
 from dse.models.loopnest.traffic import add_up
+from dse.support.arrays import AnyArray
+from dse.support.compiling import kernel
 from tests.optimum.any_boxes import box_margins
 from tests.optimum.any_cases import least_loss, random_problem
 from tests.optimum.any_pairs import best_in_place, square_problem
@@ -55,5 +57,15 @@ def test_a_dominated_pair_of_tiles_has_a_better_one_whatever_is_beside_it() -> N
             assert least <= loss, (problem, row)
 
 
+@kernel
+def measured(dims: AnyArray) -> None:
+    measure_dim(dims[0])
+
+
+@kernel
+def added_up(dims: AnyArray, dim: int) -> None:
+    add_up(dims[0], dim)
+
+
 def test_what_inner_loops_keep_is_a_part_of_what_they_need() -> None:
-    assert_inner_loops_keep_a_part(20_000, measure_dim, add_up)
+    assert_inner_loops_keep_a_part(20_000, measured, added_up)

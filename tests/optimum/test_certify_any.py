@@ -135,11 +135,14 @@ def test_weights_that_idle_pes_keep_in_a_short_last_step_are_not_counted_again()
 
 def test_what_inner_loops_keep_is_a_part_of_what_they_need() -> None:
     """`prove_certify_any.py` looks at more of them, compiled."""
-    assert_inner_loops_keep_a_part(1200, plain(measure_dim), plain(add_up))
+    measured, added_up = plain(measure_dim), plain(add_up)
+    assert_inner_loops_keep_a_part(
+        1200, lambda dims: measured(dims[0]), lambda dims, dim: added_up(dims[0], dim)
+    )
 
 
 def assert_inner_loops_keep_a_part(draws: int, measured: Kernel, added_up: Kernel) -> None:
-    """By kernels that measure a dim and add up what its loops move."""
+    """By functions of records of one dim: one measures it, one adds up what its loops move."""
     rng = np.random.default_rng(0)
     dims = np.zeros(1, DIM)
     for _ in range(draws):
@@ -151,8 +154,8 @@ def assert_inner_loops_keep_a_part(draws: int, measured: Kernel, added_up: Kerne
             rows = (pitch, overlap) if dim == 2 else (1, 0)
             for name, value in zip(GIVEN, (size, tile, inner, clusters, places, *rows), strict=True):
                 dims[name] = value
-            measured(dims[0])
-            added_up(dims[0], dim)
+            measured(dims)
+            added_up(dims, dim)
             sums = dims["sums"][0]
             new = sums["everything"] - sums["inner_next"] - sums["inner_back"]
             assert min(new.min(), sums.view(np.int64).min()) >= 0, dims
