@@ -86,7 +86,7 @@ def _few_seeds(study: Study) -> Iterator[str]:
 
     if one:
         yield (
-            f"Only 1 seed a problem{whose(one)}: there is no confidence interval, and every comparison is "
+            f"Only 1 seed a problem{whose(one)}, so there is no confidence interval, and every comparison is "
             "inconclusive."
         )
     if few:
@@ -94,7 +94,7 @@ def _few_seeds(study: Study) -> Iterator[str]:
         count = f"{least:,} to " * (least < most) + counted_noun(most, "seed")
         none = "" if least >= LEAST_SEEDS else ", and two seeds have none"
         yield (
-            f"Only {count} a problem{whose(list(few))}: confidence intervals of single problems assume "
+            f"Only {count} a problem{whose(list(few))}, so confidence intervals of single problems assume "
             f"log-normal losses{none}."
         )
 

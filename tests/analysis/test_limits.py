@@ -205,7 +205,7 @@ def test_tables_have_a_dash_beyond_and_say_why(report: Report) -> None:
     assert "2 to 4 seeds" in files["standing.md"]
     assert "over 2 problems and 4 seeds" in files["repriced.md"]
     narrow = (
-        "Only 2 to 4 seeds a problem: confidence intervals of single problems assume log-normal losses, "
+        "Only 2 to 4 seeds a problem, so confidence intervals of single problems assume log-normal losses, "
         "and two seeds have none."
     )
     assert narrow in report.conclusions.warnings

@@ -125,9 +125,9 @@ def test_few_seeds_are_those_of_who_has_few() -> None:
     cells = [*seeds("marl", [1.0] * 6), *seeds("walk", [2.0] * 2), *seeds("grid", [2.0])]
     limits = {name: {"seeds": count, "budget": 1000} for name, count in (("walk", 2), ("grid", 1))}
     said = warnings(study(cells, limits=limits))
-    assert any(text.startswith("Only 1 seed a problem for grid: there is no confidence") for text in said)
+    assert any(text.startswith("Only 1 seed a problem for grid, so there is no confidence") for text in said)
     few = "confidence intervals of single problems assume log-normal losses, and two seeds have none"
-    assert f"Only 2 seeds a problem for walk: {few}." in said
+    assert f"Only 2 seeds a problem for walk, so {few}." in said
     assert "walk has 2 of 6 seeds, as the campaign says: intervals are of the seeds that there are." in said
     limits["grid"] = limits["walk"]
     said = warnings(study(cells, limits=limits))

@@ -232,7 +232,7 @@ def test_one_seed_makes_no_interval() -> None:
     assert "interval" not in conclusions.headline
     assert "The lead of marl is inconclusive, for want of runs, over walk." in conclusions.headline
     assert (
-        "Only 1 seed a problem: there is no confidence interval, and every comparison is inconclusive."
+        "Only 1 seed a problem, so there is no confidence interval, and every comparison is inconclusive."
         in conclusions.warnings
     )
 

@@ -125,8 +125,8 @@ def _of_all(study: Study, findings: Findings) -> list[Drawing]:
         Drawing(
             "time",
             "By the clock",
-            "The best loss so far over the best known, against time. A sample takes a microsecond, ten "
-            "milliseconds or a minute; the searcher's own time is added.",
+            "The best loss so far over the best known, against time, if a sample took a microsecond, ten "
+            "milliseconds or a minute. The searcher's own time is added.",
             lambda width: time_figure(study, findings, width),
         ),
     ]
@@ -158,9 +158,8 @@ def _of_pairs(study: Study, findings: Findings) -> list[Drawing]:
         Drawing(
             "efficiency",
             "Who needs fewer samples",
-            "Samples to reach the median final loss of the second searcher: the second's divided by the "
-            "first's. Right of 1, the first needs fewer. Open dots: not reached on every problem."
-            + _shorter(study),
+            "A against B: samples that B needs to reach its own median final loss, divided by those that A "
+            "needs. Right of 1, A needs fewer. Open dots: not reached on every problem." + _shorter(study),
             lambda width: efficiency_figure(study, findings, width),
         ),
     ]

@@ -109,7 +109,7 @@ def _about_lead(best: Lead | None) -> str:
     if best is None:
         return ""
     return (
-        f"The lead of {best.searcher} over another searcher goes by the probability that a run of "
+        f"The lead of {best.searcher} over another searcher is judged by the probability that a run of "
         f"{best.searcher} ends lower. Significant: the 95 % confidence interval of this probability is above "
         "a half. Reversed: the interval is below a half. Inconclusive: there are too few runs for either. "
     )

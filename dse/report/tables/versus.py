@@ -68,10 +68,10 @@ def _by_budget(study: Study, findings: Findings) -> Iterator[Section]:
     title = f"Probability that a run of {me} is lower after so many samples"
     note = (
         f"How likely a run of {me} has a lower loss than one of the searcher in the row; a tie counts half. "
-        f"Mean over {_problems(findings)}, with 95 % confidence intervals. A lead is significant where the "
-        "last interval is above a half, reversed where it is below, inconclusive where runs are too few. A "
-        f"win is a problem on which {me}'s median loss at the end is lower. p is of Wilcoxon's signed-rank "
-        "test over the problems, corrected by Holm. "
+        f"Mean over {_problems(findings)}, with 95 % confidence intervals. A lead is significant if the "
+        "interval after all samples is above a half, reversed if it is below, and inconclusive if runs are "
+        f"too few. A win is a problem on which {me}'s median loss at the end is lower. p is of Wilcoxon's "
+        "signed-rank test over the problems, corrected by Holm. "
         f"{why_dashes(study)}"
     ).strip()
     heads = [f"{me} against", "lead", "seeds", *(f"{budget:,}" for budget in study.budgets)]
