@@ -214,7 +214,7 @@ def _reached(best: BestMapping) -> str:
     runs = sum(best.equals.values())
     if runs == 1:
         return f"No other of the {best.runs:,} runs found a mapping as good."
-    who = ", ".join(f"{name} {count}" for name, count in best.equals.items())
+    who = ", ".join(f"{count} of {name}" for name, count in best.equals.items())
     return f"{runs:,} of the {best.runs:,} runs found a mapping as good as this: {who}."
 
 

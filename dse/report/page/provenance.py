@@ -88,12 +88,13 @@ def summary_line(study: Study) -> str:
     """The campaign in a line: `7 searchers, 4 problems, 4 seeds: 112 runs of 2,000 samples, ...`."""
     done = len(study.summaries)
     of = "" if done == study.planned else f" (of {study.planned:,} planned)"
+    tiles = f", {study.tiles}" if study.tiles else ""
     return (
         f"{counted_markup(len(study.searchers), 'searcher')}, "
         f"{counted_markup(len(study.problems), 'problem')}, "
         f"{limits.seeds_in_words(study)}: {counted_markup(done, 'run')}{of} of "
         f"{limits.samples_in_words(study)}, "
-        f"cost model {study.cost_model}"
+        f"cost model {study.cost_model}{tiles}"
     )
 
 

@@ -124,7 +124,7 @@ def _final(study: Study, findings: Findings) -> Section:
     note = (
         "Samples that the second searcher needs, divided by those that the first needs: the median over "
         "problems, with 95 % confidence intervals. Above 1, the first needs fewer. Samples of runs that fail "
-        "count too. The next column has the interval for problems drawn like these."
+        "count too. The column after the multiple has its interval if problems like these were drawn anew."
     )
     heads = ["first", "second", "multiple", PROBLEMS_TOO, "problems reached", "in words"]
     return Section(title, heads, cells, note)
