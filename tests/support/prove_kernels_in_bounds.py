@@ -105,8 +105,11 @@ def kept_kernels() -> list[str]:
     return sorted(names)
 
 
-def test_a_read_past_the_end_is_seen(kernels: Path) -> None:
-    assert checked(kernels, "-c", CANARY).stdout == "seen\n" * 3
+def test_a_read_past_the_end_is_seen(kernels: Path, tmp_path: Path) -> None:
+    # In a file, beside which numba keeps kernels.
+    program = tmp_path / "canary.py"
+    program.write_text(CANARY)
+    assert checked(kernels, str(program)).stdout == "seen\n" * 3
 
 
 def test_the_tests_of_every_kernel_pass_with_bounds_checks(kernels: Path) -> None:
