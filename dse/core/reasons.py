@@ -102,8 +102,8 @@ _MEANING = {
     Reason.CRASHED: "the function raised, or the program died; what it said is behind it",
     Reason.TIMED_OUT: "the program gave no answer within its `timeout`",
     Reason.GARBLED: "the answer has no figures, or figures that are not finite or not above 0",
-    Reason.L1_TOO_SMALL: "a PE keeps more than its L1 holds: inner tiles have to be smaller",
-    Reason.L2_TOO_SMALL: "all clusters together keep more than L2 holds: outer tiles have to be smaller",
+    Reason.L1_TOO_SMALL: "a PE keeps more than its L1 holds, so inner tiles have to be smaller",
+    Reason.L2_TOO_SMALL: "all clusters together keep more than L2 holds, so outer tiles have to be smaller",
     Reason.WORK_DROPPED: "the model counts fewer MACs than the layer has: work is left out where tiles end",
     Reason.BELOW_COMPUTE_FLOOR: "fewer cycles than MACs / (PEs x lanes), which no mapping can have on this "
     "machine: the model is to be doubted, and not the mapping",

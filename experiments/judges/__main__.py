@@ -23,6 +23,7 @@ import dse
 from dse.analysis.stats.comparing import holm_corrected, order_of, signed_rank_p
 from dse.domains.clustered.advice import Adviser
 from dse.support.arrays import FloatArray
+from dse.support.quantities import counted_noun
 from experiments import RESULTS, keep, read_rows, write_rows
 from experiments.judges.references import JUDGES, best, problem, proven, searches
 
@@ -167,9 +168,8 @@ def main() -> None:
                     write_rows(file, COLUMNS, [[*key, *losses]], add=True)
     rows = [row for row in read_rows(file) if row["problem"] in hertz and int(row["seed"]) < given.seeds]
     found = regrets(given.judge, rows, hertz, given.arms)
-    seeds = f"{given.seeds} {'seed' if given.seeds == 1 else 'seeds'}"
-    about = f"{seeds} on each of {given.problems} problems of `{given.judge}`: best over "
-    about += f"{known(given.judge, set(hertz))}."
+    about = f"{counted_noun(given.seeds, 'seed')} on each of {given.problems} problems of `{given.judge}`: "
+    about += f"best over {known(given.judge, set(hertz))}."
     command = f"experiments.judges {given.judge} --seeds {given.seeds} --problems {given.problems}"
     if given.arms != ARMS:
         command += f" --arms {shlex.join(given.arms)}"

@@ -1,7 +1,7 @@
 """The best mapping of each SCALE-Sim problem, proven: `python -m experiments.judges.enumeration`.
 
-SCALE-Sim is told the dataflow, the array's sides and L2's tiles, so that a problem asks it at most some ten
-thousand different questions. None takes fewer cycles than its lines of demand: in a fold of the array
+SCALE-Sim is told the dataflow, the array's sides and L2's tiles, so that a problem asks it some ten thousands
+of different questions. None takes fewer cycles than its lines of demand: in a fold of the array
 (https://arxiv.org/abs/1811.02883, scalesim/compute/systolic_compute_*.py of version 3.0.0) T + R + C - 2 with
 stationary outputs, and R more otherwise, of T streamed words, R rows and C columns. Questions are asked by
 this bound, the least first, until it reaches the best answer. Lines go to results/judges/references.csv.

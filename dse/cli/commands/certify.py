@@ -79,7 +79,9 @@ def command(
     format: Formats = None,
     roofline: Annotated[
         bool,
-        typer.Option("--roofline", help="With --network: how far its layers are from the roofline."),
+        typer.Option(
+            "--roofline", help="With --network: show its layers beside the roofline; --out draws them."
+        ),
     ] = False,
     chains: Annotated[
         bool,
