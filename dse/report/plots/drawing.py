@@ -158,8 +158,9 @@ def _of_pairs(study: Study, findings: Findings) -> list[Drawing]:
         Drawing(
             "efficiency",
             "Who needs fewer samples",
-            "A against B: samples that B needs to reach its own median final loss, divided by those that A "
-            "needs. Right of 1, A needs fewer. Open dots: not reached on every problem." + _shorter(study),
+            "Samples that the second searcher needs to reach its own median final loss, divided by those "
+            f'that the first needs. In "{study.reference} against each" {study.reference} is the first. '
+            "Right of 1, the first needs fewer. Open dots: not reached on every problem." + _shorter(study),
             lambda width: efficiency_figure(study, findings, width),
         ),
     ]
