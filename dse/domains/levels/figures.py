@@ -10,21 +10,10 @@ from dse.core.cost_model import AnyCostModel
 from dse.core.evaluations import Evaluations
 from dse.core.hardware_figures import CAPACITY, ENERGY, HALF, RATE, STRUCTURE, TWICE, HardwareFigure
 from dse.domains.levels.checks import MAX_PJ
-from dse.domains.levels.machine import (
-    MAX_INSTANCES,
-    MAX_WORDS,
-    UNEVEN,
-    Bandwidth,
-    Energy,
-    Level,
-    Machine,
-)
-from dse.domains.levels.space.opened import BANDWIDTHS
-from dse.domains.levels.uneven import with_nests
+from dse.domains.levels.machine import MAX_INSTANCES, MAX_WORDS, Level, Machine
+from dse.domains.levels.space.opened import ACCESS, BANDWIDTHS, ENERGIES, LEAK, machine_with
 
 WORD_BITS = 8
-ENERGIES = ("read_pj", "write_pj", "update_pj")
-ACCESS, LEAK = "access_pj", "leak_pj"
 
 
 class LevelsFigures:
@@ -51,19 +40,7 @@ class LevelsFigures:
     def with_figures(
         self, hardware: Machine, model: AnyCostModel, values: Mapping[str, float], name: str
     ) -> tuple[Machine, AnyCostModel]:
-        if hardware.stated:
-            made, model = self.with_figures(hardware.stated, model, values, name)
-            return made.of_widths(hardware.widths), model
-        if hardware.even:
-            made, model = self.with_figures(hardware.even, model, values, name)
-            return with_nests(made, UNEVEN), model
-        own: dict[str, Any] = {key: float(values[key]) for key in ("mac_pj", "clock_ghz") if key in values}
-        levels = []
-        for level in hardware.levels:
-            front = f"levels.{level.name}."
-            given = {key.removeprefix(front): value for key, value in values.items() if key.startswith(front)}
-            levels.append(_with(level, given))
-        return replace(hardware, name=name, levels=tuple(levels), **own), model
+        return machine_with(hardware, values, name), model
 
     def price(self, problem: Any, mappings: Sequence[Any]) -> Evaluations:
         found: Evaluations = problem.price_rows(problem.rows_of(list(mappings)))
@@ -113,26 +90,3 @@ def _of_level(level: Level) -> dict[str, HardwareFigure]:
         ACCESS: HardwareFigure(ENERGY, None, 0, MAX_PJ, by_size=by_size),
         LEAK: replace(energies["read_pj"], own=level.leak_pj),
     }
-
-
-def _with(level: Level, given: Mapping[str, float]) -> Level:
-    """A level with other figures, by the keys of its table."""
-    changed: dict[str, Any] = {
-        field: int(given[key])
-        for key, field in (
-            ("size", "capacity"),
-            ("fan_out", "fan_out"),
-            ("block", "block"),
-            ("cluster", "cluster"),
-        )
-        if key in given
-    }
-    rates = {name: given.get(key, getattr(level.bandwidth, name)) for key, name in BANDWIDTHS.items()}
-    energies = {key: given.get(key, given.get(ACCESS, getattr(level.energy, key))) for key in ENERGIES}
-    return replace(
-        level,
-        bandwidth=Bandwidth(**rates),
-        energy=Energy(**energies),
-        leak_pj=given.get(LEAK, level.leak_pj),
-        **changed,
-    )

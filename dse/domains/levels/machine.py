@@ -137,6 +137,11 @@ class Level:
         return {key: value for key, value in entry.items() if value is not None}
 
     @property
+    def stores(self) -> bool:
+        """Whether it may hold anything."""
+        return bool(self.keeps or self.holds or self.may_keep is None or self.may_keep)
+
+    @property
     def halves(self) -> int:
         """The tiles that it has room for at once."""
         return 2 if self.buffering == DOUBLE else 1

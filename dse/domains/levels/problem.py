@@ -41,10 +41,10 @@ from dse.domains.levels.machine import EVEN, Machine
 from dse.domains.levels.mapping import HierarchyMapping, levels_of, read_mapping
 from dse.domains.levels.nest import machine_case, machine_nest
 from dse.domains.levels.space.batch import UNLIMITED, HierarchyBatch
+from dse.domains.levels.space.chains import note_foreign_spreads
 from dse.domains.levels.space.open_space import OpenSpace
 from dse.domains.levels.space.opened import NOTHING, SIZE, read_opened
 from dse.domains.levels.space.space import HierarchySpace
-from dse.domains.levels.spreads import note_foreign_spreads
 from dse.domains.levels.templates import TEMPLATES, make_template
 from dse.domains.levels.uneven import straightened_nest, with_nests
 from dse.domains.levels.workload import DIM_NAMES

@@ -8,60 +8,17 @@ them in plain Python, `kernel` over batches.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
 from dse.domains.levels.layout import Layout, RowArray
-from dse.domains.levels.machine import Level, Machine
-from dse.domains.levels.mapping import HierarchyMapping, LevelMapping
+from dse.domains.levels.machine import Machine
 from dse.domains.levels.workload import Workload
-from dse.models.timeloop.faults import Fault, fault_text
-from dse.models.timeloop.tables import Columns, axes_of, known_of
-from dse.support.arrays import BoolArray, FloatArray, IntArray
+from dse.models.timeloop.tables import Priced, axes_of, known_of
+from dse.support.arrays import BoolArray
 from dse.support.jit import load_kernels, share_out
 
-__all__ = [
-    "Fault",
-    "HierarchyMapping",
-    "Layout",
-    "Level",
-    "LevelMapping",
-    "Machine",
-    "Priced",
-    "RowArray",
-    "Workload",
-    "fault_text",
-    "layout_of",
-    "prepared_prices",
-]
-
 KERNEL, RAGGED_KERNEL = "dse.models.timeloop.kernel", "dse.models.timeloop.ragged_kernel"
-
-
-@dataclass(frozen=True)
-class Priced:
-    """The costs of n mappings: arrays of length n.
-
-    `energy_pj` in pJ. Where `fault` is not 0 the figures are 0, and `where` and `need` say what is wrong, in
-    the sense of `Fault`. `counts` (n, levels, tensors, 3), if asked for, are reads, fills and updates of one
-    instance.
-    """
-
-    cycles: IntArray
-    energy_pj: FloatArray
-    fault: IntArray
-    where: IntArray
-    need: IntArray
-    counts: IntArray
-
-    def __len__(self) -> int:
-        return len(self.cycles)
-
-    @property
-    def valid(self) -> BoolArray:
-        """Whether a mapping has a price."""
-        return np.equal(self.fault, 0)
 
 
 def layout_of(workload: Workload, machine: Machine, *, any_tiles: bool = False) -> Layout:
@@ -92,7 +49,7 @@ def prepared_prices(workload: Workload, machine: Machine) -> Callable[..., Price
             raise ValueError(f"rows must be int32 of shape (n, {columns}), got {rows.dtype} {rows.shape}")
         priced = empty(n, counts)
         share_out(lambda start, stop: kernel.price_rows(rows, (start, stop), known, priced), n, threads)
-        return Priced(*priced)
+        return priced
 
     def price_any(rows: RowArray, ragged: BoolArray, threads: int, counts: bool) -> Priced:
         """Prices rows some of which are `ragged`, the others by their factors."""
@@ -104,13 +61,13 @@ def prepared_prices(workload: Workload, machine: Machine) -> Callable[..., Price
             threads,
         )
         even = price(np.ascontiguousarray(rows[~ragged, :columns]), threads, counts)
-        for column, of_ragged, name in zip(found, priced, Columns._fields, strict=True):
-            column[ragged[: len(column)]], column[~ragged[: len(column)]] = of_ragged, getattr(even, name)
-        return Priced(*found)
+        for column, of_ragged, of_even in zip(found, priced, even, strict=True):
+            column[ragged[: len(column)]], column[~ragged[: len(column)]] = of_ragged, of_even
+        return found
 
-    def empty(n: int, counts: bool) -> Columns:
+    def empty(n: int, counts: bool) -> Priced:
         cycles, fault, where, need = np.empty((4, n), dtype=np.int64)
         counted = np.zeros((n if counts else 0, levels, tensors, 3), dtype=np.int64)
-        return Columns(cycles, np.empty(n), fault, where, need, counted)
+        return Priced(cycles, np.empty(n), fault, where, need, counted)
 
     return price

@@ -27,8 +27,7 @@ from dse.models.timeloop.nest import (
     see_level,
 )
 from dse.models.timeloop.pieces import axis_words, cut_along, make_cuts, pieces_along
-from dse.models.timeloop.ragged_waits import waited_cycles
-from dse.models.timeloop.waits import begin_waits, waits_for, whole_cycles
+from dse.models.timeloop.waits import begin_waits, take_transfer, waits_for, whole_cycles
 from dse.support.compiling import kernel, subroutine
 
 
@@ -192,8 +191,7 @@ def received(known, axes, work, cuts, tensor, asked):
     """Words of a tensor that a level at `place` is asked for by a `child`, or by the MACs: those of the first
     instance, or of `every` one.
     """
-    place, child, every = asked
-    places = len(known.levels)
+    child, places = asked[1], len(known.levels)
     cuts.free[:] = child
     single, stepping = -1, -1
     if child < places:
@@ -206,18 +204,28 @@ def received(known, axes, work, cuts, tensor, asked):
             while loop < last and not known.moves[tensor, cuts.loop_dim[loop], 0, 1]:
                 cuts.free[cuts.loop_dim[loop]] = cuts.loop_level[loop]
                 loop += 1
-    words = 1
-    for dim in range(len(known.sizes)):
-        if known.moves[tensor, dim, 0, 1] == 0:
-            words *= pieces_along(known, cuts, dim, tensor, place, child, every)
-    for axis in range(known.first_axis[tensor], known.first_axis[tensor + 1]):
-        if axis != single:
-            words *= axis_words(known, axes[axis], cuts, tensor, asked, -1)
+    words = all_words(known, axes, cuts, tensor, asked, single)
     if single >= 0:
         along = axis_words(known, axes[single], cuts, tensor, asked, stepping)
         cuts.free[stepping] = cuts.loop_level[work.uses[child].first]
         along -= axis_words(known, axes[single], cuts, tensor, asked, stepping)
         words *= along + axis_words(known, axes[single], cuts, tensor, asked, -1)
+    return words
+
+
+@subroutine
+def all_words(known, axes, cuts, tensor, asked, but):
+    """Words of a tensor in the pieces that a level is asked for, of which `cuts.free` says the steps; along
+    all its axes `but` one, -1 for none.
+    """
+    place, child, every = asked
+    words = 1
+    for dim in range(len(known.sizes)):
+        if known.moves[tensor, dim, 0, 1] == 0:
+            words *= pieces_along(known, cuts, dim, tensor, place, child, every)
+    for axis in range(known.first_axis[tensor], known.first_axis[tensor + 1]):
+        if axis != but:
+            words *= axis_words(known, axes[axis], cuts, tensor, asked, -1)
     return words
 
 
@@ -234,6 +242,29 @@ def waiting_ragged(known, axes, work, cuts):
                 sent = received(known, axes, work, cuts, tensor, (outer, inner, False))
                 total += waited_cycles(known, axes, work, cuts, (tensor, outer, inner), (comes, sent))
     return whole_cycles(known, work, total)
+
+
+@subroutine
+def waited_cycles(known, axes, work, cuts, link, every):
+    """Cycles in which all else waits for a tensor between two places, the words of all its transfers taken
+    together, as `RaggedNest.waited` has them; `every` are those that come to the inner one's first instance,
+    and those that the outer one's serves.
+    """
+    tensor, outer, inner = link
+    single = known.levels[inner].single
+    fresh = tensor == known.output and known.first_fill != RETURNED
+    comes, sent = every
+    for dim in range(len(known.sizes)):
+        cuts.free[dim] = inner if single and known.moves[tensor, dim, 0, 1] else 0
+    first = all_words(known, axes, cuts, tensor, (inner, inner, False), -1)
+    served = all_words(known, axes, cuts, tensor, (outer, inner, False), -1)
+    if not single:
+        comes, sent = first, served
+    goes = sent if tensor == known.output else 0
+    if fresh:
+        comes, sent = comes - first, sent - served
+    wide = known.bits[tensor]
+    return take_transfer(known, work, (outer, inner), comes * wide, sent * wide, goes * wide)
 
 
 @subroutine

@@ -10,7 +10,15 @@ from dse.domains.levels.checks import SINGLE
 from dse.domains.levels.machine import FIRST_FILLS, RETURNED, Machine
 from dse.domains.levels.workload import Workload
 from dse.models.timeloop.faults import required_tensors
-from dse.support.arrays import FloatArray, IntArray, RecordArray, float_fields, integer_fields, record_type
+from dse.support.arrays import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    RecordArray,
+    float_fields,
+    integer_fields,
+    record_type,
+)
 from dse.support.errors import InputError, unknown_name
 
 # Of a level: what it holds, children of an instance, words of a block (2 ** shift, or -1), the dims that it
@@ -65,8 +73,13 @@ class Known(NamedTuple):
     macs_pj: float
 
 
-class Columns(NamedTuple):
-    """The columns of a `Priced`, as the kernel fills them."""
+class Priced(NamedTuple):
+    """The costs of n mappings, as the kernel fills them: arrays of length n.
+
+    `energy_pj` in pJ. Where `fault` is not 0 the figures are 0, and `where` and `need` say what is wrong, in
+    the sense of `Fault`. `counts` (n, levels, tensors, 3), if asked for, are reads, fills and updates of one
+    instance.
+    """
 
     cycles: IntArray
     energy_pj: FloatArray
@@ -74,6 +87,11 @@ class Columns(NamedTuple):
     where: IntArray
     need: IntArray
     counts: IntArray
+
+    @property
+    def valid(self) -> BoolArray:
+        """Whether a mapping has a price."""
+        return np.equal(self.fault, 0)
 
 
 def known_of(workload: Workload, machine: Machine) -> Known:

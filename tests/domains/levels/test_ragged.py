@@ -16,7 +16,8 @@ from dse.domains.levels.space.chains import lengths_of_any
 from dse.domains.levels.tiles import has_ragged_tiles, lengths_of
 from dse.domains.levels.uneven import with_nests
 from dse.domains.levels.workload import Workload, workload_of
-from dse.models.timeloop import Fault, layout_of, prepared_prices, reference
+from dse.models.timeloop import layout_of, prepared_prices, reference
+from dse.models.timeloop.faults import Fault
 from dse.models.timeloop.ragged import RaggedNest
 from dse.support.errors import InputError
 from tests.conftest import Dse

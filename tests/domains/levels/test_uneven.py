@@ -18,11 +18,11 @@ from dse.domains.levels.problem import MachineProblem
 from dse.domains.levels.uneven import with_nests
 from dse.models.timeloop import reference
 from dse.models.timeloop.proof.floors import least_cycles
-from dse.models.timeloop.walk import walk_loops
 from dse.optimum import certify, verify
 from dse.support.errors import InputError
 from tests.conftest import Dse
 from tests.domains.levels.proof.test_certify_machines import LAYERS, random_machine, with_waits
+from tests.domains.levels.timeloop.walk import walk_loops
 
 MAX = 15_000
 """Vectors of a space that is gone through."""

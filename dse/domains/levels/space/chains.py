@@ -8,6 +8,7 @@ not fit by themselves.
 
 from __future__ import annotations
 
+import warnings
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,12 +19,14 @@ from math import isqrt, prod
 from dse.core.chains import TILES, find_divisors, listed_values
 from dse.domains.levels.machine import Level, Machine
 from dse.domains.levels.workload import Workload
-from dse.support.errors import InputError
+from dse.support.errors import InputError, Notice
 
 TEMPORAL, SPATIAL = "temporal", "spatial"
 FACTORS, ANY = TILES
 EVERY_LENGTH = 64
 """Up to which a dim's tiles may have every length."""
+LAYER_DIMS = "KCPQRS"
+"""The dims of a folded layer's loops; others, and published workloads, may have more."""
 
 
 @dataclass(frozen=True)
@@ -108,26 +111,16 @@ class FactorChain:
     def why_not(self, factors: tuple[int, ...], machine: Machine) -> str | None:
         """Why the factors of the slots, or the lengths of their tiles, are no chain; None if they are one."""
         left = self.size
-        if self.any:
-            return self._no_lengths(factors, machine)
-        for slot, factor, step in zip(self.slots, factors, self.choices, strict=True):
-            below = left // factor if factor > 0 and left % factor == 0 else 0
-            if below not in step.get(left, ()):
-                known = [left // length for length in step.get(left, ())]
-                name = f"{machine.levels[slot.level].name}.{slot.kind}.{self.dim}"
-                expected = f"expected one of {listed_values(known)}, as {left} is left of {self.dim}"
-                return f"{name} = {factor}; {expected}"
-            left = below
-        return None
-
-    def _no_lengths(self, lengths: tuple[int, ...], machine: Machine) -> str | None:
-        left = self.size
-        for slot, below, step in zip(self.slots, lengths, self.choices, strict=True):
-            if below not in step.get(left, ()):
-                name, known = machine.levels[slot.level].name, listed_values(step.get(left, ()))
+        for slot, given, step in zip(self.slots, factors, self.choices, strict=True):
+            known, below = step.get(left, ()), given
+            if not self.any:
+                below = left // given if given > 0 and left % given == 0 else 0
+            if below not in known:
+                expected = known if self.any else [left // length for length in known]
                 return (
-                    f"{name}.{slot.kind}.{self.dim} leaves tiles of {below}; expected one of {known}, as "
-                    f"{left} is left of {self.dim}"
+                    f"{machine.levels[slot.level].name}.{slot.kind}.{self.dim} "
+                    f"{'leaves tiles of' if self.any else '='} {given}; expected one of "
+                    f"{listed_values(expected)}, as {left} is left of {self.dim}"
                 )
             left = below
         return None
@@ -193,8 +186,7 @@ def factor_chains(
 
 def has_loops(level: Level, dim: str, *, outermost: bool) -> bool:
     """Whether there may be temporal loops over a dim at a level: only where something may be kept."""
-    holds = outermost or level.keeps or level.may_keep is None or level.may_keep or level.holds
-    return bool(holds) and (level.loops is None or dim in level.loops)
+    return (outermost or level.stores) and (level.loops is None or dim in level.loops)
 
 
 def _slots(
@@ -240,3 +232,22 @@ def _longest(workload: Workload, level: Level, dim: str, tiles: str) -> int | No
         return sum(tensor.room(box | {dim: length}) for tensor in kept)
 
     return lengths[max(0, bisect_right(lengths, room, key=needs) - 1)]
+
+
+class NothingToSpread(Notice):
+    """A machine names dims to spread that no folded layer has, nor the one that is mapped."""
+
+
+def note_foreign_spreads(machine: Machine, workload: Workload) -> None:
+    """Say of each fan-out which of the dims to be spread over it neither the workload nor any layer has."""
+    known = {*LAYER_DIMS, *(dim for dim, size in workload.sizes.items() if size > 1)}
+    for level in machine.levels:
+        foreign = [dim for dim in level.spread or () if dim not in known]
+        if foreign and level.fan_out > 1:
+            warnings.warn(
+                f"machine {machine.name}: level {level.name}: nothing is spread along "
+                f"{' or '.join(foreign)}, which no layer has; its dims are {' '.join(LAYER_DIMS)} "
+                "(of a product's M, N, K: P, K, C)",
+                NothingToSpread,
+                stacklevel=3,
+            )

@@ -182,10 +182,7 @@ def _looped(machine: Machine, chains: Sequence[FactorChain], place: int) -> tupl
     """The dims that a level loops over; none where nothing inside is kept, as whatever is asked for is asked
     for at every step then.
     """
-    below = any(
-        inner.keeps or inner.may_keep is None or inner.may_keep or inner.holds
-        for inner in machine.levels[place + 1 :]
-    )
+    below = any(inner.stores for inner in machine.levels[place + 1 :])
     return tuple(chain.dim for chain in chains if _loops(chain, place)) if below else ()
 
 

@@ -13,7 +13,7 @@ from math import inf, log2
 from typing import Any
 
 from dse.core.hardware import Values, read_choices
-from dse.domains.levels.machine import MAX_INSTANCES, MAX_WORDS, UNEVEN, Level, Machine
+from dse.domains.levels.machine import MAX_INSTANCES, MAX_WORDS, UNEVEN, Bandwidth, Energy, Level, Machine
 from dse.domains.levels.uneven import with_nests
 from dse.support.errors import InputError, shorten, unknown_name
 from dse.support.validation import check_keys, check_table, positive_number, whole_number
@@ -22,6 +22,8 @@ SIZE, FAN_OUT = "size", "fan_out"
 BANDWIDTHS = {"bandwidth": "shared", "read_bandwidth": "read", "write_bandwidth": "write"}
 FIGURES = (SIZE, FAN_OUT, *BANDWIDTHS)
 """By the keys of a level's table in a machine's file."""
+ENERGIES = ("read_pj", "write_pj", "update_pj")
+ACCESS, LEAK = "access_pj", "leak_pj"
 
 
 @dataclass(frozen=True)
@@ -67,14 +69,7 @@ class Opened:
 
     def machine(self, machine: Machine, values: tuple[float, ...]) -> Machine:
         """The machine with a value, in words, for each figure that is open."""
-        if machine.stated:
-            return self.machine(machine.stated, values).of_widths(machine.widths)
-        if machine.even:
-            return with_nests(self.machine(machine.even, values), UNEVEN)
-        levels = {level.name: level for level in machine.levels}
-        for (name, figure, _), value in zip(self.choices, values, strict=True):
-            levels[name] = _with_figure(levels[name], figure, value)
-        return replace(machine, levels=tuple(levels.values()))
+        return machine_with(machine, dict(zip(self.figures, values, strict=True)))
 
     def most_capable(self, machine: Machine) -> Machine:
         """The machine with the largest of each."""
@@ -147,9 +142,31 @@ def _figure(level: Level, figure: str) -> float:
     return inf if own is None else max(own, 0.5)
 
 
-def _with_figure(level: Level, figure: str, value: float) -> Level:
-    if figure == SIZE:
-        return replace(level, capacity=int(value))
-    if figure == FAN_OUT:
-        return replace(level, fan_out=int(value))
-    return replace(level, bandwidth=replace(level.bandwidth, **{BANDWIDTHS[figure]: value}))
+def machine_with(machine: Machine, values: Mapping[str, float], name: str | None = None) -> Machine:
+    """The machine with other figures, in words, by names such as `levels.Buffer.size`, and perhaps a name."""
+    if machine.stated:
+        return machine_with(machine.stated, values, name).of_widths(machine.widths)
+    if machine.even:
+        return with_nests(machine_with(machine.even, values, name), UNEVEN)
+    own: dict[str, Any] = {key: float(values[key]) for key in ("mac_pj", "clock_ghz") if key in values}
+    levels = []
+    for level in machine.levels:
+        front = f"levels.{level.name}."
+        given = {key.removeprefix(front): value for key, value in values.items() if key.startswith(front)}
+        levels.append(_level_with(level, given))
+    return replace(machine, name=name or machine.name, levels=tuple(levels), **own)
+
+
+def _level_with(level: Level, given: Mapping[str, float]) -> Level:
+    """A level with other figures, by the keys of its table."""
+    fields = {SIZE: "capacity", FAN_OUT: "fan_out", "block": "block", "cluster": "cluster"}
+    changed: dict[str, Any] = {field: int(given[key]) for key, field in fields.items() if key in given}
+    rates = {name: given.get(key, getattr(level.bandwidth, name)) for key, name in BANDWIDTHS.items()}
+    energies = {key: given.get(key, given.get(ACCESS, getattr(level.energy, key))) for key in ENERGIES}
+    return replace(
+        level,
+        bandwidth=Bandwidth(**rates),
+        energy=Energy(**energies),
+        leak_pj=given.get(LEAK, level.leak_pj),
+        **changed,
+    )

@@ -95,12 +95,7 @@ def shape_tables(workload: Workload, machine: Machine) -> ShapeTables:
         np.cumsum([0, *map(len, terms)]).astype(np.int64),
         np.array([dim for dim, _ in flat], dtype=np.int64),
         np.array([words for _, words in flat], dtype=np.int64),
-        np.array(
-            [
-                place == 0 or bool(level.keeps or level.holds or level.may_keep) or level.may_keep is None
-                for place, level in enumerate(machine.levels)
-            ]
-        ),
+        np.array([place == 0 or level.stores for place, level in enumerate(machine.levels)]),
         np.array(list(workload.sizes.values()), dtype=np.int64),
         next(place for place, tensor in enumerate(workload.tensors) if tensor.output),
         np.array([tensor.bits for tensor in workload.tensors], dtype=np.int64),

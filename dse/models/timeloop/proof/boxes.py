@@ -25,8 +25,15 @@ from dse.domains.levels.problem import MachineProblem
 from dse.models.timeloop.proof.bounds import GROUP
 from dse.models.timeloop.proof.branches import branches_of
 from dse.models.timeloop.proof.floors import least_cycles, least_loss
-from dse.models.timeloop.proof.frontier import pack_nodes, unpack_nodes
-from dse.models.timeloop.proof.nodes import MOST_KEPT, Node, WholeChains, every_chain, put_away
+from dse.models.timeloop.proof.nodes import (
+    MOST_KEPT,
+    Node,
+    WholeChains,
+    every_chain,
+    pack_nodes,
+    put_away,
+    unpack_nodes,
+)
 from dse.models.timeloop.proof.room import SLACK
 from dse.models.timeloop.proof.terms import unit_of_loss
 from dse.proof.contract import Bounded, Children, Found, Rounds, boxes_of

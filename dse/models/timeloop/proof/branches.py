@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
 from typing import Protocol
@@ -10,13 +10,13 @@ from typing import Protocol
 import numpy as np
 
 from dse.domains.levels.problem import MachineProblem
-from dse.domains.levels.space.chains import FACTORS, SPATIAL, TEMPORAL
+from dse.domains.levels.space.chains import FACTORS, SPATIAL
 from dse.models.timeloop.proof.arrangements import Arrangement, Arrangements
 from dse.models.timeloop.proof.branch import Branch
 from dse.models.timeloop.proof.components import Component, component_of, components_of, dims_by_component
 from dse.models.timeloop.proof.counts import Counts
 from dse.models.timeloop.proof.nodes import Node, unbounded_node, unmade_node
-from dse.models.timeloop.proof.orders import orders_of
+from dse.models.timeloop.proof.orders import looped_dims, orders_of
 from dse.models.timeloop.proof.parallel import busy_components
 from dse.models.timeloop.proof.ragged_counts import RaggedCounts
 from dse.models.timeloop.proof.recent import Recent
@@ -71,7 +71,8 @@ class OpenBranches:
         keeps = list(_bypasses(problem))
         if problem.accelerator.even:
             keeps = list(Arrangements(problem, orders).keeps())
-            orders = replace(orders, looped=_looped(problem, keeps))
+            holding = max(int(np.flatnonzero(keep.any(axis=1)).max()) for keep in keeps)
+            orders = replace(orders, looped=looped_dims(problem, holding))
         rows = Rows(problem, counts, orders, every)
         self._branches = [
             Branch(problem, number, busy, counts, orders, keep, rows) for number, keep in enumerate(keeps)
@@ -169,21 +170,6 @@ def _counts(problem: MachineProblem, components: list[Component]) -> list[Counts
 def _busy(problem: MachineProblem, components: list[Component]) -> list[Component] | None:
     fan_outs = [level.fan_out for level in problem.accelerator.levels]
     return busy_components(components, fan_outs, problem.use.least_macs)
-
-
-def _looped(problem: MachineProblem, keeps: Sequence[BoolArray]) -> tuple[tuple[int, ...], ...]:
-    """The dims that a nest may loop over at each place outside of the innermost that keeps anything."""
-    holding = max(int(np.flatnonzero(keep.any(axis=1)).max()) for keep in keeps)
-    return tuple(
-        tuple(
-            dim
-            for dim, chain in enumerate(problem.space.chains)
-            if place < holding
-            and chain.size > 1
-            and any(slot.level == place and slot.kind == TEMPORAL for slot in chain.slots)
-        )
-        for place in range(len(problem.accelerator.levels))
-    )
 
 
 def _bypasses(problem: MachineProblem) -> Iterator[BoolArray]:

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from dse.domains.levels.problem import MachineProblem
+from dse.domains.levels.space.chains import TEMPORAL
 
 OPEN: Literal["open"] = "open"
 EMPTY: Literal["empty"] = "empty"
@@ -184,28 +185,29 @@ def orders_of(problem: MachineProblem) -> Orders:
         for dim in workload.names
     )
     holding = max((level.place for level in space.levels if level.keeps or level.open), default=0)
-    looped = tuple(
+    moving = {
+        (number, tuple(dim for dim, factor in axis if factor and workload.sizes[dim] > 1))
+        for number, tensor in enumerate(workload.tensors)
+        for axis in tensor.axes
+    }
+    windows = {(number, dims) for number, dims in moving if len(dims) > 1}
+    slides = frozenset(workload.names.index(dim) for _, dims in windows for dim in dims)
+    windowed = frozenset(number for number, _ in windows)
+    return Orders(left, slides, looped_dims(problem, holding), _mirror(problem), windowed=windowed)
+
+
+def looped_dims(problem: MachineProblem, holding: int) -> tuple[tuple[int, ...], ...]:
+    """The dims that a nest may loop over at each place, up to the one `holding` the innermost tiles."""
+    return tuple(
         tuple(
             dim
-            for dim, chain in enumerate(space.chains)
+            for dim, chain in enumerate(problem.space.chains)
             if place < holding
             and chain.size > 1
-            and any(slot.level == place and slot.kind == "temporal" for slot in chain.slots)
+            and any(slot.level == place and slot.kind == TEMPORAL for slot in chain.slots)
         )
-        for place in range(len(space.levels))
+        for place in range(len(problem.space.levels))
     )
-    windows = [
-        [dim for dim, factor in axis if factor and workload.sizes[dim] > 1]
-        for tensor in workload.tensors
-        for axis in tensor.axes
-    ]
-    slides = frozenset(workload.names.index(dim) for dims in windows if len(dims) > 1 for dim in dims)
-    windowed = frozenset(
-        number
-        for number, tensor in enumerate(workload.tensors)
-        if any(sum(workload.sizes[dim] > 1 for dim, factor in axis if factor) > 1 for axis in tensor.axes)
-    )
-    return Orders(left, slides, looped, _mirror(problem), windowed=windowed)
 
 
 def _mirror(problem: MachineProblem) -> tuple[int, ...]:

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from dse.core.chains import distinct_primes
-from dse.domains.levels.layout import RowArray
+from dse.domains.levels.layout import Layout, RowArray
 from dse.domains.levels.machine import Bandwidth, Energy, Level, Machine
 from dse.domains.levels.workload import CONV_DIMS, Tensor, Workload, make_convolution
-from dse.models.timeloop import Layout, layout_of
+from dse.models.timeloop import layout_of
 
 SIZES = (1, 2, 3, 4, 6, 8, 12, 16)
 

@@ -19,7 +19,7 @@ from dse.domains.levels.checks import SINGLE
 from dse.domains.levels.machine import RETURNED, Machine
 from dse.domains.levels.mapping import HierarchyMapping
 from dse.domains.levels.workload import Tensor, Workload
-from dse.models.timeloop.walk import Offset, children_of, count_arrivals, walk_loops
+from tests.domains.levels.timeloop.walk import Offset, children_of, count_arrivals, walk_loops
 
 Ports = dict[tuple[int, str], int]
 """What levels, by place, read and write."""

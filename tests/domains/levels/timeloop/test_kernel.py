@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from dse.domains.levels.layout import RowArray
-from dse.domains.levels.machine import Level
-from dse.domains.levels.workload import Tensor, make_convolution
-from dse.models.timeloop import Machine, Priced, Workload, layout_of, prepared_prices, reference
+from dse.domains.levels.machine import Level, Machine
+from dse.domains.levels.workload import Tensor, Workload, make_convolution
+from dse.models.timeloop import layout_of, prepared_prices, reference
 from dse.models.timeloop.faults import Fault
+from dse.models.timeloop.tables import Priced
 from dse.support.errors import InputError
 from tests.domains.levels.timeloop.problems import (
     random_convolution,

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from dse.core.layer import Layer
+from dse.domains.levels.mapping import HierarchyMapping, LevelMapping
 from dse.domains.levels.workload import make_convolution, workload_of
-from dse.models.timeloop import HierarchyMapping, LevelMapping, layout_of
+from dse.models.timeloop import layout_of
 from dse.models.timeloop.presets import load_machine
 from dse.support.errors import InputError
 from tests.domains.levels.timeloop.problems import random_rows

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dse.domains.levels.machine import Bandwidth, Energy
-from dse.domains.levels.workload import make_convolution, read_parts
-from dse.models.timeloop import HierarchyMapping, Level, Machine, Workload, reference
+from dse.domains.levels.machine import Bandwidth, Energy, Level, Machine
+from dse.domains.levels.mapping import HierarchyMapping
+from dse.domains.levels.workload import Workload, make_convolution, read_parts
+from dse.models.timeloop import reference
 from dse.models.timeloop.faults import Fault
 from dse.models.timeloop.presets import load_machine
 
