@@ -1,4 +1,6 @@
-"""The best mappings in words, as several commands show them, and where their cycles, energy and words go."""
+"""The best mappings in words, as several commands show them, and where their cycles, energy and words go;
+and the mappings near the optimum.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +12,7 @@ from dse.cli import output
 from dse.core.chains import TILES_IN_WORDS
 from dse.core.layer import in_all
 from dse.core.limits import AT_MOST
+from dse.core.listed import MOST, Listed
 from dse.core.objective import OBJECTIVES, objective_named
 from dse.support.quantities import energy_in_words, energy_of_mapping, quantity_in_words
 
@@ -31,6 +34,10 @@ EIGHTHS = " ▏▎▍▌▋▊▉"
 ACCESSES = ("reads", "fills", "updates")
 DIGITS = 6
 """Of a best mapping's figures: near the optimum mappings differ in the fifth."""
+NEAR_SHOWN = 20
+NEAR_HEADS = ("", "loss", "above best", "cycles", "energy", "mappings", "one of them")
+SAME = ".9g"
+"""Figures that agree in so many digits are those of one group: equal sums may be rounded apart."""
 
 
 def show_best(
@@ -112,20 +119,23 @@ def best_figures(best: Mapping[str, Any], unit: str) -> tuple[object, ...]:
     return quantity_in_words(best["loss"], unit), best["cycles"], energy_of_mapping(best["energy_nj"])
 
 
+def totals_in_words(totals: Mapping[str, float]) -> tuple[str, str, str]:
+    """A network's latency, energy and EDP."""
+    latency, energy, edp = (
+        quantity_in_words(totals[name], unit, DIGITS)
+        for name, unit in (("latency", "s"), ("energy", "J"), ("edp", "J s"))
+    )
+    return latency, energy, edp
+
+
 def show_totals(console: Console, data: Mapping[str, Any]) -> None:
     """Print what a network's layers come to, if all of them have a mapping, and what that is the least of."""
     totals, objective = data["totals"], data["objective"]
     if totals:
-        latency, spent = (
-            quantity_in_words(totals["latency"], "s", DIGITS),
-            quantity_in_words(totals["energy"], "J", DIGITS),
-        )
-        edp, own = quantity_in_words(totals["edp"], "J s", DIGITS), ""
+        (latency, spent, edp), own = totals_in_words(totals), ""
         if objective in totals and objective not in OBJECTIVES:
-            own = (
-                f", {objective} "
-                f"{quantity_in_words(totals[objective], objective_named(objective).unit, DIGITS)}"
-            )
+            whole = quantity_in_words(totals[objective], objective_named(objective).unit, DIGITS)
+            own = f", {objective} {whole}"
         console.print(f"whole network: {latency}, {spent}, EDP {edp}{own}", style="green")
         name = "EDP" if objective == "edp" else objective
         layers, several = len(data["layers"]), len(objective_named(objective).terms) > 1
@@ -139,6 +149,13 @@ def show_totals(console: Console, data: Mapping[str, Any]) -> None:
         late = data.get("status") == "bounded"
         why = "of some layer no mapping was found in time" if late else "some layer has no feasible mapping"
         console.print(f"no totals: {why}", style="red")
+
+
+def show_checks(console: Console, checks: Iterable[Mapping[str, Any]]) -> None:
+    """Print of each check of a proof whether it was passed, and what was seen."""
+    for check in checks:
+        sign, style = ("verified", "green") if check["passed"] else ("NOT VERIFIED", "red")
+        console.print(f"{sign}: {check['name']} ({check['seen']})", style=style)
 
 
 def show_folder(console: Console, out: Path | None) -> None:
@@ -211,3 +228,66 @@ def _print_tensors(console: Console, detail: Detail) -> None:
     heads = ("level", "tensor", "instances", "words in each", *ACCESSES, "energy")
     title = "tensors: words moved by all instances of a level"
     output.print_table(console, title, heads, rows, figures=heads[2:])
+
+
+def show_near(console: Console, problem: AnyProblem, listed: Listed, unit: str) -> None:
+    """Print how many there are, what that claims, and the first groups of them that have equal figures."""
+    from dse.optimum.near import lister_for
+
+    lister = lister_for(problem)
+    least = listed[0].loss if len(listed) else 0.0
+    groups = groups_of_equals(listed)
+    rows = [
+        (
+            place,
+            quantity_in_words(first.loss, unit, DIGITS),
+            f"{first.loss / least - 1:.3%}" if least else "-",
+            first.cycles,
+            energy_in_words(first.energy_nj, DIGITS),
+            len(group),
+            lister.in_a_line(first.mapping),
+        )
+        for place, group in enumerate(groups[:NEAR_SHOWN], 1)
+        for first in group[:1]
+    ]
+    title = list_in_words(listed, unit, lister.among)
+    output.print_table(console, title, NEAR_HEADS, rows, figures=NEAR_HEADS[1:-1], uncut=NEAR_HEADS[-1:])
+    console.print(
+        f"Mappings of equal loss, cycles and energy share a row. loss: {problem.objective}. above best: by "
+        f"how much the loss is above the best one's. one of them: {lister.line}"
+    )
+    left = groups[NEAR_SHOWN:]
+    more = f"{len(left):,} more rows, of {sum(map(len, left)):,} mappings; " if left else ""
+    console.print(f"{more}--json prints every mapping, --out writes them to certificate.json, under within")
+
+
+def groups_of_equals(listed: Listed) -> list[list[Incumbent]]:
+    """The mappings of a list by equal loss, cycles and energy, the best group first."""
+    found: dict[tuple[str, int, str], list[Incumbent]] = {}
+    for one in listed:
+        figures = format(one.loss, SAME), one.cycles, format(one.energy_nj, SAME)
+        found.setdefault(figures, []).append(one)
+    return list(found.values())
+
+
+def list_in_words(listed: Listed, unit: str, among: str) -> str:
+    """What the list is, in a sentence."""
+    share, count = listed.wanted.share, len(listed)
+    mappings = "mapping" if count == 1 else "mappings"
+    kind = f"best {mappings}" if share is None else f"{mappings} within {share * 100:g}% of the optimum"
+    if listed.wanted.most == count and share is not None:
+        kind = f"best {kind}"
+    if listed.complete and listed.wanted.most == count:
+        return (
+            f"{count:,} {kind}: it is proven that none is better; others may be as good as the last "
+            f"(each nest of loops once{among})"
+        )
+    if listed.complete:
+        return f"{count:,} {kind}: proven, there are no others (each nest of loops once{among})"
+    if count >= MOST:
+        return f"more than {MOST:,} {kind}: ask for a smaller share, or for --best N"
+    left = f"others may be missing: their loss is at least {quantity_in_words(listed.bound, unit, DIGITS)}"
+    if count and listed[0].loss:
+        apart = listed.bound / listed[0].loss - 1
+        left += f", {abs(apart):.3%} {'above' if apart >= 0 else 'below'} the first"
+    return f"{count:,} {kind} found in time; {left}"

@@ -14,7 +14,9 @@ from dse.cli.best_view import (
     best_figures,
     held_to,
     show_best,
+    show_checks,
     show_folder,
+    show_near,
     show_nests,
     show_totals,
 )
@@ -102,14 +104,10 @@ def show_layer(
         console.print(_of_ties(certificate, kept=kept))
     console.print(_proof(certificate, problem))
     if certificate.within is not None:
-        from dse.cli.near_view import show_near
-
         show_near(console, problem, certificate.within, unit)
     if "roofline" in entry:
         console.print(roofline_line(entry))
-    for check in entry.get("verified", []):
-        sign, style = ("verified", "green") if check["passed"] else ("NOT VERIFIED", "red")
-        console.print(f"{sign}: {check['name']} ({check['seen']})", style=style)
+    show_checks(console, entry.get("verified", []))
     show_folder(console, out)
 
 
@@ -163,9 +161,7 @@ def show_network(
     if any("verified" in entry for entry in data["layers"]):
         passed = sum(all(check["passed"] for check in entry["verified"]) for entry in data["layers"])
         console.print(f"verified: {passed} of {len(data['layers'])} layers")
-    for check in data.get("total", {}).get("verified", []):
-        sign = "verified" if check["passed"] else "NOT VERIFIED"
-        console.print(f"{sign}: {check['name']} ({check['seen']})")
+    show_checks(console, data.get("total", {}).get("verified", []))
     show_folder(console, out)
 
 

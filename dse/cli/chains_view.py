@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dse.cli import output
-from dse.cli.best_view import show_nests
+from dse.cli.best_view import DIGITS, show_folder, show_nests, totals_in_words
 from dse.core.cost_models import unit_of
 from dse.optimum.beside import nests_of
 from dse.optimum.chains.sharing import described_loops
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from dse.core.residence import Residence
     from dse.optimum.chains.result import ChainProof, Run
     from dse.optimum.network_options import NetworkOptions
-
-DIGITS = 6
 
 
 def certify_chains(
@@ -89,8 +87,7 @@ def show_chains(proof: ChainProof, data: Mapping[str, Any], residence: Residence
     console.print(f"proof of {data['proofs']} phases in {output.short_number(data['seconds'])} s")
     for check in data.get("verified", []):
         console.print(f"{'verified' if check['passed'] else 'FAILED'}: {check['name']}: {check['seen']}")
-    if out is not None:
-        console.print(f"written to {out}")
+    show_folder(console, out)
 
 
 def _show_staying(console: Console, proof: ChainProof) -> None:
@@ -161,15 +158,7 @@ def _show_run(console: Console, run: Run, proof: ChainProof, residence: Residenc
 def _show_gain(console: Console, data: Mapping[str, Any]) -> None:
     """The totals beside those of layers by themselves."""
     console.print()
-    rows = []
-    for name, unit in (("latency", "s"), ("energy", "J"), ("edp", "J s")):
-        before, after, times = (data[key][name] for key in ("layer_by_layer", "totals", "gain"))
-        rows.append(
-            (
-                name,
-                quantity_in_words(before, unit, DIGITS),
-                quantity_in_words(after, unit, DIGITS),
-                f"{times:.4g}",
-            )
-        )
+    names, gains = ("latency", "energy", "edp"), data["gain"]
+    figures = [totals_in_words(data[key]) for key in ("layer_by_layer", "totals")]
+    rows = [*zip(names, *figures, (f"{gains[name]:.4g}" for name in names), strict=True)]
     output.print_table(console, "whole network", ["figure", "layer by layer", "chains", "gain"], rows)

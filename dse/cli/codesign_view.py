@@ -1,16 +1,21 @@
-"""What `dse codesign` shows: the machine, what the network costs on it, and what is proven."""
+"""What `dse codesign` shows: the machine, what the network costs on it, and what is proven; and its files."""
 
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dse.cli import output
-from dse.cli.best_view import DIGITS, show_folder
+from dse.cli.best_view import DIGITS, show_checks, show_folder, totals_in_words
 from dse.core.cost_models import unit_of
+from dse.search.network import MAPPINGS, layer_file
+from dse.support.files import write_json, write_whole
 from dse.support.quantities import counted_noun, energy_in_words, quantity_in_words
+from dse.support.strict_json import plain
+from dse.support.toml import toml_lines
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -20,6 +25,7 @@ if TYPE_CHECKING:
     from dse.optimum.codesign.result import Codesign
     from dse.optimum.codesign.searched import SearchedCodesign
 
+RESULT, CERTIFICATE, MACHINE = "codesign.json", "certificate.json", "machine.toml"
 NAMES = {"area_mm2": ("", "mm2"), "leakage_mw": ("leakage ", "mW")}
 MAX_ROWS = 40
 """Of a front that is printed whole."""
@@ -55,9 +61,7 @@ def show_codesign(found: Codesign, entry: dict[str, Any], out: Path | None, *, k
         f"{output.short_number(found.cpu_seconds)} CPU s, "
         f"{output.short_number(found.seconds)} s"
     )
-    for check in entry.get("verified", []):
-        sign, style = ("verified", "green") if check["passed"] else ("NOT VERIFIED", "red")
-        console.print(f"{sign}: {check['name']} ({check['seen']})", style=style)
+    show_checks(console, entry.get("verified", []))
     show_folder(console, out)
 
 
@@ -85,12 +89,10 @@ def show_front(found: MachineFront, out: Path | None) -> None:
     console = output.make_console()
     rows = []
     for best in found.points if len(found.points) <= MAX_ROWS else _one_a_machine(found.points):
-        totals, area = best["totals"], best.get("area_mm2")
+        area = best.get("area_mm2")
         rows.append(
             (
-                quantity_in_words(totals["latency"], "s", DIGITS),
-                quantity_in_words(totals["energy"], "J", DIGITS),
-                quantity_in_words(totals["edp"], "J s", DIGITS),
+                *totals_in_words(best["totals"]),
                 "-" if area is None else f"{area:.4g} mm2",
                 ", ".join(f"{name} {value:,.10g}" for name, value in best["parameters"].items()),
             )
@@ -129,7 +131,6 @@ def draw_front(found: MachineFront, folder: Path) -> None:
     """Write the picture of a front over machines into the folder, if it has points."""
     from dse.report.plots.files import png_bytes
     from dse.report.plots.front import Chip, machines_figure
-    from dse.support.files import write_whole
 
     order = ("area", "latency", "energy")
     names = sorted(found.objectives, key=lambda name: order.index(name) if name in order else len(order))
@@ -149,6 +150,24 @@ def draw_front(found: MachineFront, folder: Path) -> None:
             title, how, ((shown[0], units[shown[0]]), (shown[1], units[shown[1]])), chips
         )
         write_whole(folder / "front.png", png_bytes(figure), "figure")
+
+
+def write_found(entry: dict[str, Any], out: Path, certificate: dict[str, Any] | None = None) -> None:
+    """Write the result with its certificate, if it has one, a file for each layer's mapping, and the machine
+    as `--accelerator` reads it, with the cost model that it is priced by.
+    """
+    if certificate is not None:
+        write_json(out / CERTIFICATE, plain(certificate))
+    write_json(out / RESULT, plain(entry))
+    best = plain(entry["best"])
+    if not best:
+        (out / MACHINE).unlink(missing_ok=True)
+        return
+    model = " ".join(shlex.quote(best["cost_model"]).split())
+    lines = [f"# By dse codesign. Priced with --cost-model {model}", *toml_lines(best["hardware"])]
+    write_whole(out / MACHINE, "\n".join(lines) + "\n")
+    for place, layer in enumerate(best["layers"]):
+        write_json(out / MAPPINGS / layer_file(place, layer["layer"]), layer["mapping"])
 
 
 def _show_best(
@@ -178,10 +197,9 @@ def _show_best(
     )
     totals, networks = best["totals"], best.get("networks", ())
     of = "whole network" if not networks else "weighted sum" if "share" in networks[0] else "all runs"
+    latency, energy, edp = totals_in_words(totals)
     console.print(
-        f"{of}: {best['cycles']:,.10g} cycles, {quantity_in_words(totals['latency'], 's', DIGITS)}, "
-        f"{quantity_in_words(totals['energy'], 'J', DIGITS)}, EDP "
-        f"{quantity_in_words(totals['edp'], 'J s', DIGITS)}, "
+        f"{of}: {best['cycles']:,.10g} cycles, {latency}, {energy}, EDP {edp}, "
         f"mean power {power_in_words(totals)}"
     )
 
@@ -193,9 +211,7 @@ def _show_networks(console: Console, networks: Sequence[dict[str, Any]]) -> None
             one["network"],
             f"{one['share']:.4g}" if "share" in one else f"{one['runs']:,}",
             f"{one['cycles']:,.10g}",
-            quantity_in_words(one["latency"], "s", DIGITS),
-            quantity_in_words(one["energy"], "J", DIGITS),
-            quantity_in_words(one["edp"], "J s", DIGITS),
+            *totals_in_words(one),
             power_in_words(one),
         )
         for one in networks

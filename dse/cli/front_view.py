@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dse.cli import output
-from dse.cli.best_view import DIGITS, held_to, show_folder, show_nests
+from dse.cli.best_view import DIGITS, held_to, show_checks, show_folder, show_nests
 from dse.core.objective import parse_objectives
 from dse.optimum.beside import nests_of
 from dse.support.errors import InputError
@@ -191,9 +191,7 @@ def _some(points: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
 def _show_checks(console: Console, layers: Sequence[Mapping[str, Any]]) -> None:
     checks = [check for entry in layers for check in entry.get("verified", [])]
     if len(layers) == 1:
-        for check in checks:
-            sign = "verified" if check["passed"] else "NOT VERIFIED"
-            console.print(f"{sign}: {check['name']} ({check['seen']})")
+        show_checks(console, checks)
     elif checks:
         passed = sum(all(check["passed"] for check in entry["verified"]) for entry in layers)
         console.print(f"verified: {passed} of {len(layers)} layers")

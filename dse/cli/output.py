@@ -11,6 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from dse.support.errors import visible_text
+from dse.support.strict_json import plain
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -24,17 +25,6 @@ MAX_NAMED = 4
 def print_json(value: object) -> None:
     """Print `value` as one JSON line on stdout; what JSON cannot say (infinities, NaN) becomes null."""
     sys.stdout.write(json.dumps(plain(value), allow_nan=False) + "\n")
-
-
-def plain(value: Any) -> Any:
-    """`value` with its infinite and NaN floats replaced by None, at any depth."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {key: plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    return value
 
 
 def make_console() -> Console:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
@@ -12,6 +11,7 @@ from dse.analysis.repriced import Repriced
 from dse.analysis.study import Study
 from dse.report.conclusions import Conclusions
 from dse.report.tables.repriced import repriced_finding, repriced_notes
+from dse.support.strict_json import plain
 
 SUMMARY = "summary.json"
 
@@ -43,7 +43,7 @@ def study_summary(
         "targets": {label: {"loss": loss, "proven": proven} for label, (loss, proven) in targets.items()},
         "repriced": [_repriced(found) for found in repriced],
     }
-    return {name: _plain(value) for name, value in found.items()}
+    return {name: plain(value) for name, value in found.items()}
 
 
 def study_regrets(findings: Findings) -> list[dict[str, Any]]:
@@ -73,14 +73,3 @@ def _repriced(repriced: Repriced) -> dict[str, Any]:
         "rankings": [asdict(ranking) for ranking in repriced.rankings],
         "notes": repriced_notes(repriced),
     }
-
-
-def _plain(value: Any) -> Any:
-    """`value` with what JSON cannot say (infinities, NaN) as None, at any depth."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    return value

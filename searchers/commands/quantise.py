@@ -10,6 +10,7 @@ import typer
 from dse.cli import output
 from dse.cli.options import ACCELERATOR_OPTION, LAYER_OPTION, Json
 from dse.support.errors import InputError
+from dse.support.strict_json import plain
 from searchers.common.refusals import refusals_as_input_errors
 
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ def _write(data: dict[str, Any], tried: list[Any], saved: SavedPolicy, out: Path
     from searchers.commands.quantise_view import plot_losses
 
     make_folder(out)
-    write_json(out / "quantise.json", output.plain(data))
+    write_json(out / "quantise.json", plain(data))
     write_whole(out / "quantise.png", png_bytes(plot_losses(data)), "figure")
     for one in tried:
         name = f"{one.precision.weights}-bits" + ("-aware" if one.quantised == AWARE else "")

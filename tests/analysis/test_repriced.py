@@ -24,12 +24,12 @@ from dse.core.layer import Layer
 from dse.domains.clustered.accelerator import Accelerator, load_accelerator
 from dse.domains.clustered.problem import Problem
 from dse.models.loopnest import LoopNest
-from dse.report.page import render_page
 from dse.report.tables.repriced import ranking_sentence, repriced_finding, repriced_notes, repriced_table
 from dse.report.writing import write_report
 from tests.analysis.report_cases import campaign, cell
 from tests.analysis.repriced_cases import ACCELERATOR, LAYER, chosen, points, problem
 from tests.conftest import Dse
+from tests.report.rendering import render_page
 from workloads import load_layer
 
 RESAMPLES = 200

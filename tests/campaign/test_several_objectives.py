@@ -23,11 +23,11 @@ from dse.campaign.worker import RECORDS
 from dse.cli.commands.run import find_layers
 from dse.optimum.front import certify_front, front_regret
 from dse.report.conclusions import conclude_study
-from dse.report.page.page import render_page
 from dse.report.plots import fronts_figure
 from dse.report.writing import make_report, table_files
 from dse.search.fronts import front_of
 from tests.conftest import Dse
+from tests.report.rendering import render_page
 
 PLAN = """
 name = "both"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from dse import certify, make_problem
-from dse.cli.near_view import groups_of_equals, list_in_words, show_near
+from dse.cli.best_view import groups_of_equals, list_in_words, show_near
 from dse.cli.output import make_console
 from dse.core.listed import Listed, Wanted
 from dse.optimum.near import lister_for

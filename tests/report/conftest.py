@@ -12,13 +12,13 @@ from dse.analysis.analysis import analyse_study
 from dse.analysis.findings import Findings
 from dse.analysis.study import Study, load_study
 from dse.report.formats import Section, Table
-from dse.report.page import render_page
 from dse.report.plots import draw_figures, svg_text
 from dse.report.plots.canvas import COLUMN
 from tests.report.browser import Browser, chromium
 from tests.report.drawn_cases import STUDIES, findings_of
 from tests.report.figure_cases import OURS, PROBLEMS, made_up
 from tests.report.page_cases import nasty, run_small_campaign
+from tests.report.rendering import render_page
 
 LOSSES = Section(
     "losses",

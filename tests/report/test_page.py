@@ -22,7 +22,6 @@ from dse.domains.clustered.formats.dataflow_text import read_maestro_text
 from dse.domains.clustered.mapping import Mapping
 from dse.report.conclusions import conclude_study
 from dse.report.formats import Section, Table
-from dse.report.page import render_page
 from dse.report.page.commands import campaign_toml
 from dse.report.page.mappings import BestMapping, best_mappings, gap_to_optimum
 from dse.report.page.provenance import study_fingerprint
@@ -30,6 +29,7 @@ from dse.report.writing import make_report, tables_scope
 from tests.conftest import Dse
 from tests.report.page_cases import run_small_campaign
 from tests.report.page_texts_cases import FC_EDP, Parsed
+from tests.report.rendering import render_page
 
 SPACE = "\N{NO-BREAK SPACE}"
 

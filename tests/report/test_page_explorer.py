@@ -14,7 +14,6 @@ from dse.analysis.findings import Band, Findings
 from dse.analysis.runs import Runs
 from dse.analysis.study import Study
 from dse.report.formats import Section, Table
-from dse.report.page import render_page
 from dse.report.page.explorer import (
     RESAMPLES,
     as_markup,
@@ -24,6 +23,7 @@ from dse.report.page.explorer import (
     problem_filters,
 )
 from tests.report.page_cases import nasty
+from tests.report.rendering import render_page
 
 SECTIONS = (
     Section(

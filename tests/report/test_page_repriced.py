@@ -14,11 +14,11 @@ from dse.analysis.study import Study, make_problems
 from dse.core.domains import make_problem
 from dse.core.layer import Layer
 from dse.domains.levels.mapping import HierarchyMapping
-from dse.report.page import render_page
 from dse.report.page.mappings import BestMapping, best_mappings, break_down
 from dse.report.tables.repriced import repriced_finding
 from tests.analysis.repriced_cases import chosen, points, problem
 from tests.analysis.test_repriced import gamed
+from tests.report.rendering import render_page
 from tests.report.test_page import Parsed
 
 RESAMPLES = 50

@@ -12,10 +12,10 @@ from pathlib import Path
 from dse.analysis.analysis import analyse_study
 from dse.analysis.findings import Findings
 from dse.analysis.study import Study, make_problems
-from dse.report.page import render_page
 from dse.report.page.commands import campaign_toml
 from tests.report.page_cases import nasty
 from tests.report.page_texts_cases import FC_EDP, Parsed
+from tests.report.rendering import render_page
 
 
 def without(study: Study, *keys: str) -> Study:

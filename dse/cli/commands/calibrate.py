@@ -213,6 +213,7 @@ def _write(found: Any, folder: Path) -> None:
 
 
 def _show(found: Any, out: Path | None) -> None:
+    from dse.cli.best_view import show_folder
     from dse.core.calibration import ERROR, rank_in_words
 
     console = output.make_console()
@@ -246,5 +247,4 @@ def _show(found: Any, out: Path | None) -> None:
         ]
         heads = ("counter", "follows", "times", "error", "samples", "fitted")
         output.print_table(console, "The machine's counters beside the model's terms", heads, lines)
-    if out is not None:
-        console.print(f"written to {out}")
+    show_folder(console, out)

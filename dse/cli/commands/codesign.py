@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dse.cli import output
-from dse.cli.codesign_files import MAPPINGS, write, write_best
 from dse.cli.networks import note_merged
 from dse.cli.options import (
     Cache,
@@ -119,6 +118,7 @@ def command(
     from dse.core.objective import names_several
     from dse.domains.codesign.reading import read_space
     from dse.optimum.codesign import codesign
+    from dse.search.network import MAPPINGS
     from dse.support.files import make_folder
     from dse.support.validation import positive_number
     from workloads import load_part
@@ -165,6 +165,8 @@ def command(
         asked |= {"searcher": searcher, "settings": parse_settings(settings or [])}
         _search(layers, space, objective, asked | {"time_limit": time_limit}, out, json)
         return
+    from dse.cli.codesign_view import show_codesign, write_found
+
     with Progress(time_limit) as progress:
         found = codesign(
             layers,
@@ -180,12 +182,10 @@ def command(
     if verify:
         entry["verified"] = _verified(found)
     if out is not None:
-        write(found, entry, out)
+        write_found(entry, out, found.certificate)
     if json:
         output.print_json(entry)
     else:
-        from dse.cli.codesign_view import show_codesign
-
         show_codesign(found, entry, out, kept=not fresh)
     if found.interrupted:
         raise KeyboardInterrupt
@@ -200,6 +200,7 @@ def _front(
     from dse.cli.codesign_view import draw_front, show_front
     from dse.optimum.codesign.fronts import codesign_front
     from dse.support.files import write_json
+    from dse.support.strict_json import plain
 
     with output.error_console().status("proving the first point") as status:
 
@@ -207,7 +208,7 @@ def _front(
             status.update(f"{points:,} points are found")
 
         found = codesign_front(layers, space, objective, **how, observe=observe)
-    entry = output.plain(found.to_dict())
+    entry = plain(found.to_dict())
     if out is not None:
         write_json(out / FRONT, entry)
         draw_front(found, out)
@@ -262,7 +263,7 @@ def _search(
     json: bool,
 ) -> None:
     """Let a searcher find it."""
-    from dse.cli.codesign_view import show_searched
+    from dse.cli.codesign_view import show_searched, write_found
     from dse.cli.search_view import Bar
     from dse.core.cost_models import unit_of
     from dse.optimum.codesign import codesign
@@ -277,7 +278,7 @@ def _search(
         raise typer.Exit(INTERRUPTED) from None
     entry = found.to_dict()
     if out is not None:
-        write_best(entry, out)
+        write_found(entry, out)
     if json:
         output.print_json(entry)
     else:

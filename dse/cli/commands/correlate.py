@@ -172,6 +172,8 @@ def _write(found: Dependence, data: dict[str, Any], folder: Path) -> None:
 
 
 def _show(found: Dependence, data: dict[str, Any], out: Path | None) -> None:
+    from dse.cli.best_view import show_folder
+
     console = output.make_console()
     rows = [
         (
@@ -189,5 +191,4 @@ def _show(found: Dependence, data: dict[str, Any], out: Path | None) -> None:
     for number, groups in found.groups.items():
         dealt = " | ".join(" ".join(group) for group in groups)
         console.print(f"{number} agents: {dealt}")
-    if out is not None:
-        console.print(f"written to {out}")
+    show_folder(console, out)

@@ -19,7 +19,7 @@ from dse.analysis.runs import Runs
 from dse.analysis.study import Study, Triple
 from dse.report.page.standing import CLOSE
 from dse.report.page.tables import PageTable
-from dse.report.plots.style import searcher_styles
+from dse.report.plots.style import styles_of
 
 DIGITS, END_DIGITS = 5, 4
 """Of a figure in the data, and of the ends of its interval: a screen shows fewer."""
@@ -51,7 +51,7 @@ class Entry:
 
 def legend_entries(study: Study) -> tuple[Entry, ...]:
     """The searchers as figures draw them, in the campaign's order."""
-    looks = searcher_styles(study.searchers, study.reference, study.looks)
+    looks = styles_of(study)
     return tuple(
         Entry(
             name,

@@ -112,8 +112,3 @@ def duration_markup(seconds: float) -> str:
     if whole < 3600:
         return f"{whole // 60} min {whole % 60} s"
     return f"{whole // 3600:,} h {whole % 3600 // 60} min"
-
-
-def counted_markup(number: int, noun: str) -> str:
-    """`1 seed`, `2,000 samples`."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -100,18 +100,6 @@ class Page:
         )
 
 
-def render_page(
-    study: Study,
-    findings: Findings,
-    figures: Mapping[str, str] | None = None,
-    tables: Iterable[Table] = (),
-    linked: Iterable[str] = (),
-    repriced: Sequence[Repriced] = (),
-) -> str:
-    """The whole page of a study; the arguments are those of `Page`."""
-    return Page.of(study, findings, tables, repriced).html(figures or {}, linked)
-
-
 def _context(
     study: Study, findings: Findings, tables: Iterable[Table], repriced: Sequence[Repriced]
 ) -> dict[str, Any]:

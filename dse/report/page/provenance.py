@@ -11,9 +11,10 @@ from dse import __version__
 from dse.analysis.study import OPTIMAL, Made, Study, Triple
 from dse.report import limits
 from dse.report.page.commands import campaign_toml
-from dse.report.page.markup import counted_markup, duration_markup, scientific_markup
+from dse.report.page.markup import duration_markup, scientific_markup
 from dse.search.searcher import shown_settings
 from dse.support.hashing import digest
+from dse.support.quantities import counted_noun
 from dse.support.toml import toml_value
 
 RULES_NAMES = {"dse-arena": "rules of records"}
@@ -90,9 +91,9 @@ def summary_line(study: Study) -> str:
     of = "" if done == study.planned else f" (of {study.planned:,} planned)"
     tiles = f", {study.tiles}" if study.tiles else ""
     return (
-        f"{counted_markup(len(study.searchers), 'searcher')}, "
-        f"{counted_markup(len(study.problems), 'problem')}, "
-        f"{limits.seeds_in_words(study)}: {counted_markup(done, 'run')}{of} of "
+        f"{counted_noun(len(study.searchers), 'searcher')}, "
+        f"{counted_noun(len(study.problems), 'problem')}, "
+        f"{limits.seeds_in_words(study)}: {counted_noun(done, 'run')}{of} of "
         f"{limits.samples_in_words(study)}, "
         f"cost model {study.cost_model}{tiles}"
     )
@@ -121,13 +122,13 @@ def _run(run: Any) -> Fact:
         return "A run", str(run)
     machine = run.get("machine") or {}
     parts = [str(machine["processor"])] if machine.get("processor") else []
-    parts += [counted_markup(machine["cores"], "core")] if isinstance(machine.get("cores"), int) else []
+    parts += [counted_noun(machine["cores"], "core")] if isinstance(machine.get("cores"), int) else []
     parts += [f"{machine['memory_gib']} GiB"] if "memory_gib" in machine else []
     parts += [str(machine["system"])] if "system" in machine else []
     parts += [f"Python {machine['python']}"] if "python" in machine else []
     cells, workers, wall = (run.get(key, 0) for key in ("cells", "workers", "wall_seconds"))
     return (
-        f"{counted_markup(cells, 'run')} in {duration_markup(wall)} by {counted_markup(workers, 'worker')}",
+        f"{counted_noun(cells, 'run')} in {duration_markup(wall)} by {counted_noun(workers, 'worker')}",
         ", ".join(parts),
     )
 

@@ -10,8 +10,9 @@ import numpy as np
 from dse.analysis.findings import Findings
 from dse.analysis.study import Study
 from dse.report.limits import missing_searchers
-from dse.report.page.markup import NONE, counted_markup, percent_markup, ratio_text
+from dse.report.page.markup import NONE, percent_markup, ratio_text
 from dse.report.tables.standing import BEST, compared_measure, leading_searcher, ratio_goal
+from dse.support.quantities import counted_noun
 
 CLOSE = 1.01
 """A run whose final loss is at most this times the best known has come close."""
@@ -85,7 +86,7 @@ def standings_table(study: Study, findings: Findings, brief: bool = False) -> St
         _row(study, findings, name, ends[name], (least, most), verdicts.get(name, NONE)) for name in shown
     )
     others = [ends[name][0] for name in order if name not in shown]
-    rest = f"{counted_markup(len(others), 'other')}: {_range(others[0], others[-1])}" if others else ""
+    rest = f"{counted_noun(len(others), 'other')}: {_range(others[0], others[-1])}" if others else ""
     names = ratio_goal(study), compared_measure(study)
     return Standings(rows, ratio_text(least), ratio_text(most), *names, missing_searchers(study), rest, best)
 

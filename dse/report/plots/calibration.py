@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from dse.report.plots.canvas import UNTITLED, Grid, frame_panel, log_axis, y_label
+from dse.report.plots.canvas import log_axis, single_panel, y_label
 from dse.report.plots.style import house_style
 from dse.support.arrays import FloatArray
 
@@ -31,8 +31,7 @@ _LINE, _BEFORE, _AFTER = "#222222", "#bbbbbb", "#4477aa"
 @house_style()
 def calibration_figure(found: Fitted, title: str, how: str) -> Figure:
     """Cycles of each sample by a fit to others; on the line they are as measured."""
-    figure, (axes,) = Grid((0.3,), 3.4, above=UNTITLED).make(1, title, how)
-    frame_panel(axes)
+    figure, axes = single_panel(title, how, 0.3, 3.4)
     every = np.concatenate([found.measured, found.predicted, found.before])
     low, high = float(every.min()) / 1.2, float(every.max()) * 1.2
     axes.plot([low, high], [low, high], color=_LINE, linewidth=0.8)

@@ -61,6 +61,16 @@ class Grid:
         return figure, axes
 
 
+def single_panel(
+    title: str, subtitle: str, right: float, height: float, width: float = WIDTH, below: float = 0.2
+) -> tuple[Figure, Axes]:
+    """A figure of one framed panel without a title of its own, with so much room for names right of it."""
+    grid = Grid((right,), height, above=UNTITLED, below=below, width=width)
+    figure, (axes,) = grid.make(1, title, subtitle)
+    frame_panel(axes)
+    return figure, axes
+
+
 def new_figure(width: float, height: float) -> Figure:
     """An empty figure, in inches, that no global state knows of."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -280,11 +290,6 @@ def draw_note(axes: Axes, text: str) -> None:
     axes.grid(False)
     axes.set_yticks([])
     axes.text(0.5, 0.5, text, transform=axes.transAxes, ha="center", va="center", color=MUTED, fontsize=7.5)
-
-
-def counted_label(count: int, what: str) -> str:
-    """A number and its noun: 1 seed, 5 seeds."""
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def panel_note(axes: Axes, text: str) -> None:

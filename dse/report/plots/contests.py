@@ -9,17 +9,17 @@ import numpy as np
 
 from dse.analysis.findings import Efficiency, Findings, Improvement
 from dse.analysis.study import Study
+from dse.report.limits import seeds_in_words
 from dse.report.plots.canvas import (
     WIDTH,
     add_panel,
     bare_axes,
-    counted_label,
     draw_note,
     frame_panel,
     headed_figure,
     log_axis,
 )
-from dse.report.plots.convergence import labelled_searchers, seeds_label
+from dse.report.plots.convergence import labelled_searchers
 from dse.report.plots.scales import axis_number
 from dse.report.plots.style import (
     BACKGROUND,
@@ -34,6 +34,7 @@ from dse.report.plots.style import (
     widest_name,
 )
 from dse.support.arrays import FloatArray
+from dse.support.quantities import counted_noun
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -61,8 +62,8 @@ def distribution_figure(study: Study, findings: Findings, width: float = WIDTH) 
         width,
         0.52 + height + 0.42,
         "Where each run ends, as a multiple of the best known",
-        f"a dot a run ({counted_label(len(study.problems), 'problem')}, "
-        f"{seeds_label(study, ends=True)}), box: middle "
+        f"a dot a run ({counted_noun(len(study.problems), 'problem')}, "
+        f"{seeds_in_words(study, ends=True)}), box: middle "
         "half, line: median; right: runs without a feasible sample",
     )
     axes = add_panel(figure, left, down + 0.5, width - left - right, height)
@@ -168,7 +169,7 @@ def efficiency_figure(study: Study, findings: Findings, width: float = WIDTH) ->
         0.7 + height + 0.42 + (0 if wide else apart),
         "Samples of the second searcher over those of the first, to reach the final loss of the second",
         "right of 1 the first needs fewer; median over problems, with 95 % confidence intervals, "
-        f"{seeds_label(study)}; open: not reached on every problem",
+        f"{seeds_in_words(study)}; open: not reached on every problem",
     )
     across = (width - left - 0.75) / 2 if wide else width - left - 0.3
     steps = (across + 0.45, 0.0) if wide else (0.0, apart)
@@ -253,7 +254,7 @@ def improvement_figure(study: Study, findings: Findings, width: float = WIDTH) -
     high = min(0.72 * side, 0.44)
     turned: dict[str, Any] = {"rotation": 40, "ha": "left", "rotation_mode": "anchor"}
     room = 0.3 + 0.62 * longest if longest > side else 0.26
-    over = f"mean over problems, ties count half, {seeds_label(study, ends=True)}"
+    over = f"mean over problems, ties count half, {seeds_in_words(study, ends=True)}"
     how = f"{over}; below: 95 % confidence interval; bold: it excludes 50 %"
     title = "Probability that a run of the row's searcher ends lower than one of the column's"
     figure, down = headed_figure(width, 0.5 + room + count * high + 0.15, title, how)

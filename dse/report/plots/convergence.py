@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,12 +11,10 @@ import numpy as np
 from dse.analysis.findings import Band, Findings
 from dse.analysis.fronts import MISSING
 from dse.analysis.study import Study, Triple
-from dse.report import limits as bounds
+from dse.report.limits import label, seeds_in_words
 from dse.report.plots.canvas import (
-    UNTITLED,
     WIDTH,
     Grid,
-    counted_label,
     draw_curve,
     draw_markers,
     draw_note,
@@ -25,12 +23,14 @@ from dse.report.plots.canvas import (
     log_axis,
     reference_line,
     sample_axis,
+    single_panel,
     y_label,
 )
 from dse.report.plots.labels import Ends, end_labels, high_enough, label_room
 from dse.report.plots.scales import unit_scale
 from dse.report.plots.style import Style, house_style, short_names, short_text, styles_of
 from dse.support.arrays import FloatArray
+from dse.support.quantities import counted_noun
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -62,7 +62,7 @@ def convergence_figure(
     height = max(1.45 if len(problems) > 1 else 2.6, high_enough(_most(bands)))
     grid = Grid((beside,) * columns, height, width=width)
     shared = where(study, problems)
-    how = f"median of {seeds_label(study)}{shared}; {_how(study, few)}"
+    how = f"median of {seeds_in_words(study)}{shared}; {_how(study, few)}"
     figure, panels = grid.make(len(problems), "Best loss so far", how)
     for place, (axes, problem, found) in enumerate(zip(panels, problems, bands, strict=True)):
         _frame(axes, problem, shared)
@@ -89,7 +89,7 @@ def mean_loss_figure(
     rights = (0.1, beside) if width >= WIDTH else (beside,)
     grid = Grid(rights, max(1.45, high_enough(_most(found))), width=width)
     shared = where(study, problems)
-    how = f"medians of {seeds_label(study)}{shared}; {_how(study, few)}"
+    how = f"medians of {seeds_in_words(study)}{shared}; {_how(study, few)}"
     figure, panels = grid.make(
         2 * len(problems), "Mean loss of the samples drawn (left), and best loss so far (right)", how
     )
@@ -110,45 +110,48 @@ def mean_loss_figure(
 @house_style()
 def gap_figure(study: Study, findings: Findings, width: float = WIDTH) -> Figure:
     """Over all problems: how many times the best known loss each searcher's best so far is."""
-    looks = styles_of(study)
-    names = labelled_searchers(study)
-    few = len(findings.gap) <= MANY
-    beside, height = _room(names, [findings.gap], few), max(2.9, high_enough(len(findings.gap)))
-    grid = Grid((beside,), height, above=UNTITLED, width=width)
-    over = counted_label(len(study.problems), "problem")
-    how = f"interquartile mean of logarithms over {over} and {seeds_label(study)}; {_how(study, few)}"
+    over = f"of logarithms over {counted_noun(len(study.problems), 'problem')}"
     title = f"{MISSING}, so far" if study.of_fronts else "Best loss so far, as a multiple of the best known"
-    figure, (axes,) = grid.make(1, title, how)
-    frame_panel(axes)
-    sample_axis(axes, study.budget)
+    figure, axes, draw = _over_all(study, findings.gap, title, over, width)
     y_label(axes, MISSING if study.of_fronts else "best so far / best known")
     if not finite_values(_finals(findings.gap)):
         draw_note(axes, "no searcher has runs with a feasible sample on most problems")
         return figure
     log_axis(axes, "y", *panel_limits(findings.gap, 1.0), most=8)
     reference_line(axes, 1.0, _floor(study))
-    draw_bands(axes, findings.gap, looks, few)
-    end_labels(axes, curve_ends(findings.gap), looks, names, not few, early_ends(study))
+    draw()
     return figure
 
 
 @house_style()
 def fronts_figure(study: Study, findings: Findings, width: float = WIDTH) -> Figure:
     """Over all problems of several objectives: the share of the exact front's hypervolume that is missing."""
-    looks = styles_of(study)
-    names = labelled_searchers(study)
-    few = len(findings.fronts) <= MANY
-    beside, height = _room(names, [findings.fronts], few), max(2.9, high_enough(len(findings.fronts)))
-    grid = Grid((beside,), height, above=UNTITLED, width=width)
-    how = f"interquartile mean over problems and {seeds_label(study)}; {_how(study, few)}"
-    figure, (axes,) = grid.make(1, "Hypervolume missing to the exact front", how)
-    frame_panel(axes)
-    sample_axis(axes, study.budget)
+    title = "Hypervolume missing to the exact front"
+    figure, axes, draw = _over_all(study, findings.fronts, title, "over problems", width)
     y_label(axes, "regret")
     axes.set_ylim(0, 1)
-    draw_bands(axes, findings.fronts, looks, few)
-    end_labels(axes, curve_ends(findings.fronts), looks, names, not few, early_ends(study))
+    draw()
     return figure
+
+
+def _over_all(
+    study: Study, bands: Bands, title: str, over: str, width: float
+) -> tuple[Figure, Axes, Callable[[], None]]:
+    """A panel of interquartile means `over` something and seeds; and what draws them, with their names, once
+    its axis of figures is set.
+    """
+    names, few = labelled_searchers(study), len(bands) <= MANY
+    beside, height = _room(names, [bands], few), max(2.9, high_enough(len(bands)))
+    how = f"interquartile mean {over} and {seeds_in_words(study)}; {_how(study, few)}"
+    figure, axes = single_panel(title, how, beside, height, width)
+    sample_axis(axes, study.budget)
+
+    def draw() -> None:
+        looks = styles_of(study)
+        draw_bands(axes, bands, looks, few)
+        end_labels(axes, curve_ends(bands), looks, names, not few, early_ends(study))
+
+    return figure, axes, draw
 
 
 def draw_bands(axes: Axes, bands: Bands, looks: Looks, few: bool, steps: bool = True) -> None:
@@ -205,15 +208,10 @@ def curve_ends(bands: Bands) -> Ends:
     }
 
 
-def seeds_label(study: Study, ends: bool = False) -> str:
-    """How many seeds, in words; with `ends`, those of the searchers that have the whole budget."""
-    return bounds.seeds_in_words(study, ends)
-
-
 def labelled_searchers(study: Study, width: int | None = None) -> dict[str, str]:
     """The searchers' names beside curves; those whose budget is smaller say where their curves end."""
     shown = short_names(study.searchers) if width is None else short_names(study.searchers, width)
-    return {name: bounds.label(study, name, text) for name, text in shown.items()}
+    return {name: label(study, name, text) for name, text in shown.items()}
 
 
 def early_ends(study: Study) -> dict[str, int]:

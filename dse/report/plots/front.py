@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.report.plots.canvas import POINT, UNTITLED, Grid, frame_panel, log_axis, panel_points, y_label
+from dse.report.plots.canvas import POINT, log_axis, panel_points, single_panel, y_label
 from dse.report.plots.scales import unit_scale
 from dse.report.plots.style import house_style, text_width
 from dse.support.quantities import quantity_in_words
@@ -38,30 +38,39 @@ def front_figure(title: str, how: str, fronts: Mapping[str, Sequence[tuple[float
 
     A front is a staircase: between two points the slower one is the best that there is.
     """
-    grid = Grid((0.3,), 3.4, above=UNTITLED)
-    figure, (axes,) = grid.make(1, title, how)
-    frame_panel(axes)
+    figure, axes = single_panel(title, how, 0.3, 3.4)
     every = np.array([point for points in fronts.values() for point in points])
-    low, high = every.min(axis=0), every.max(axis=0)
-    room = np.maximum((high / low) ** _ROOM, 1.001)
-    low, high = low / room, high * room
+    low, high = _limits(every)
     for colour, (name, points) in zip(_COLOURS * len(fronts), fronts.items(), strict=False):
         seconds, joules = np.array(sorted(points)).T
         seconds, joules = np.append(seconds, high[0]), np.append(joules, joules.min())
         axes.step(seconds, joules, where="post", color=colour, linewidth=1, label=name)
         if len(points) <= _DOTS:
             axes.scatter(seconds[:-1], joules[:-1], 10, color=colour, linewidth=0)
-    second, latency = unit_scale("latency", "s", float(low[0]))
-    joule, energy = unit_scale("energy", "J", float(low[1]))
-    log_axis(axes, "x", float(low[0]), float(high[0]), scale=second)
-    log_axis(axes, "y", float(low[1]), float(high[1]), scale=joule)
-    axes.set_xlabel(latency, labelpad=2)
-    y_label(axes, energy)
+    _log_axes(axes, (("latency", "s"), ("energy", "J")), low, high)
     if len(fronts) > 1:
         axes.legend(loc="upper right", frameon=False, fontsize=7)
     else:
         _name_the_best(axes, every, low, high)
     return figure
+
+
+def _limits(points: Points) -> tuple[Points, Points]:
+    """The least and the most of both axes, with room around the points."""
+    low, high = points.min(axis=0), points.max(axis=0)
+    room = np.maximum((high / low) ** _ROOM, 1.001)
+    return low / room, high * room
+
+
+def _log_axes(axes: Axes, of: tuple[Axis, Axis], low: Points, high: Points) -> None:
+    """Both axes, with their names."""
+    (across, below), (up, beside) = (
+        unit_scale(name, unit, float(least)) for (name, unit), least in zip(of, low, strict=True)
+    )
+    log_axis(axes, "x", float(low[0]), float(high[0]), scale=across)
+    log_axis(axes, "y", float(low[1]), float(high[1]), scale=up)
+    axes.set_xlabel(below, labelpad=2)
+    y_label(axes, beside)
 
 
 def _name_the_best(axes: Axes, points: Points, low: Points, high: Points) -> None:
@@ -97,9 +106,7 @@ def regret_figure(
 
     `bands` are arrays (len(after), 3): the mean and the ends of its interval, which may be infinite.
     """
-    grid = Grid((1.85,), 2.8, above=UNTITLED)
-    figure, (axes,) = grid.make(1, title, how)
-    frame_panel(axes)
+    figure, axes = single_panel(title, how, 1.85, 2.8)
     for colour, (name, band) in zip(_COLOURS[1:], bands.items(), strict=False):
         middle, low, high = band.T
         axes.fill_between(after, low.clip(0, 1), high.clip(0, 1), color=colour, alpha=0.13, linewidth=0)
@@ -127,13 +134,9 @@ def machines_figure(title: str, how: str, axes_of: tuple[Axis, Axis], chips: Seq
 
     An axis is an objective with its unit.
     """
-    grid = Grid((0.9,), 3.4, above=UNTITLED)
-    figure, (axes,) = grid.make(1, title, how)
-    frame_panel(axes)
+    figure, axes = single_panel(title, how, 0.9, 3.4)
     every = np.array([(one.x, one.y) for one in chips])
-    low, high = every.min(axis=0), every.max(axis=0)
-    room = np.maximum((high / low) ** _ROOM, 1.001)
-    low, high = low / room, high * room
+    low, high = _limits(every)
     x, y = every[np.argsort(every[:, 0])].T
     areas = [one.area for one in chips if one.area is not None]
     if areas:
@@ -144,13 +147,7 @@ def machines_figure(title: str, how: str, axes_of: tuple[Axis, Axis], chips: Seq
         axes.scatter(x, y, 10, color=_COLOURS[1], linewidth=0)
         for one in _with_room(chips, axes, low, high):
             axes.annotate(one.machine, (one.x, one.y), _BESIDE, textcoords="offset points", fontsize=_NAMED)
-    (name, unit), (other, its) = axes_of
-    across, below = unit_scale(name, unit, float(low[0]))
-    up, beside = unit_scale(other, its, float(low[1]))
-    log_axis(axes, "x", float(low[0]), float(high[0]), scale=across)
-    log_axis(axes, "y", float(low[1]), float(high[1]), scale=up)
-    axes.set_xlabel(below, labelpad=2)
-    y_label(axes, beside)
+    _log_axes(axes, axes_of, low, high)
     return figure
 
 

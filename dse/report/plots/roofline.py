@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dse.report.plots.canvas import UNTITLED, Grid, frame_panel, log_axis, y_label
+from dse.report.plots.canvas import log_axis, single_panel, y_label
 from dse.report.plots.style import house_style
 from dse.support.arrays import FloatArray
 
@@ -27,9 +27,7 @@ def roofline_figure(title: str, how: str, layers: Sequence[Mapping[str, Any]], u
     """`layers` have a `name`, a share of the network's `work`, and `macs_per_word`, `macs_per_cycle`,
     `peak_macs_per_cycle` and `words_per_cycle`, or the like of bits, as `unit` says; the roof is that of the
     machine of all."""
-    grid = Grid((0.3,), 3.4, above=UNTITLED, below=0.4)
-    figure, (axes,) = grid.make(1, title, how)
-    frame_panel(axes)
+    figure, axes = single_panel(title, how, 0.3, 3.4, below=0.4)
     # What is read and what is written may have links of their own: the roof is that of the fastest mix.
     slopes = [layer[f"{unit}s_per_cycle"] for layer in layers]
     slope = math.inf if None in slopes else max(slopes)

@@ -9,19 +9,18 @@ import numpy as np
 
 from dse.analysis.findings import Findings
 from dse.analysis.study import Study
+from dse.report.limits import seeds_in_words
 from dse.report.plots.canvas import (
-    UNTITLED,
     WIDTH,
-    Grid,
     draw_curve,
     draw_markers,
     draw_note,
-    frame_panel,
     log_axis,
     sample_axis,
+    single_panel,
     y_label,
 )
-from dse.report.plots.convergence import MANY, early_ends, labelled_searchers, seeds_label
+from dse.report.plots.convergence import MANY, early_ends, labelled_searchers
 from dse.report.plots.labels import end_labels, high_enough, label_room
 from dse.report.plots.style import house_style, short_names, short_text, styles_of
 
@@ -38,13 +37,12 @@ def ecdf_figure(study: Study, findings: Findings, width: float = WIDTH) -> Figur
     looks = styles_of(study)
     names = labelled_searchers(study)
     height = max(2.6, high_enough(len(findings.ecdf)))
-    grid = Grid((label_room(names.values()),), height, above=UNTITLED, width=width)
     how = (
-        f"all problems, {seeds_label(study)}; targets from the best known figure to 11 "
+        f"all problems, {seeds_in_words(study)}; targets from the best known figure to 11 "
         "times it; higher is better"
     )
-    figure, (axes,) = grid.make(1, "Share of targets reached, by samples spent", how)
-    frame_panel(axes)
+    title = "Share of targets reached, by samples spent"
+    figure, axes = single_panel(title, how, label_room(names.values()), height, width)
     _share_axis(axes, "targets reached")
     sample_axis(axes, study.budget)
     if not findings.ecdf:
@@ -65,13 +63,11 @@ def profile_figure(study: Study, findings: Findings, width: float = WIDTH) -> Fi
     names = short_names(study.searchers)
     few = len(findings.profiles) <= MANY
     height = max(2.6, high_enough(len(findings.profiles)))
-    grid = Grid((label_room(names.values()),), height, above=UNTITLED, width=width)
     bands = "all bands" if few else f"{short_text(study.reference, 14)}'s band"
-    how = (
-        f"all problems, {seeds_label(study, ends=True)}; {bands}: 95 % confidence intervals; higher is better"
-    )
-    figure, (axes,) = grid.make(1, "Share of runs that end near the best known figure", how)
-    frame_panel(axes)
+    over = f"all problems, {seeds_in_words(study, ends=True)}"
+    how = f"{over}; {bands}: 95 % confidence intervals; higher is better"
+    title = "Share of runs that end near the best known figure"
+    figure, axes = single_panel(title, how, label_room(names.values()), height, width)
     _share_axis(axes, "runs")
     axes.set_xlabel("final loss / best known, at most", labelpad=2)
     if not findings.profiles:
