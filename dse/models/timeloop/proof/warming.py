@@ -1,6 +1,7 @@
 """The first proof of a tiny problem: after it kernels are loaded, and once after an installation compiled.
 
-Prices and moves on one side, bounds on the other are compiled by two processes at the same time.
+Prices and moves on one side, rows of vectors and bounds on the other are compiled by two processes at the
+same time.
 """
 
 from __future__ import annotations
@@ -8,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache, cached_property
 from importlib import import_module
+
+import numpy as np
 
 from dse.core.certificate import Incumbent
 from dse.core.clock import Clock
@@ -30,8 +33,10 @@ OBJECTIVES = "edp", "latency", "energy where latency <= 1"
 def warm(begin: Begin) -> None:
     """Prove a first optimum, which `begin` finds a mapping for: every proof after it finds its kernels."""
     if not is_compiled():
-        wait = compile_beside(__name__)
-        begin(tiny_problem(MachineProblem, "edp"), Clock())
+        wait, tiny = compile_beside(__name__), tiny_problem(MachineProblem, "edp")
+        # A row that no vector had to be made into: the other process compiles that meanwhile.
+        tiny.price_rows(np.ones((1, tiny.space.layout.columns), np.int32))
+        begin(tiny, Clock())
         wait()
     for objective in OBJECTIVES:
         prove_tiny(tiny_problem(MachineProblem, objective), begin)
@@ -75,5 +80,7 @@ class UnpricedProblem(MachineProblem):
 
 
 if __name__ == "__main__":
+    tiny = tiny_problem(UnpricedProblem, OBJECTIVES[0])
+    tiny.price(np.zeros((1, len(tiny.space.sizes)), np.int64))
     for objective in OBJECTIVES:
         prove_tiny(tiny_problem(UnpricedProblem, objective), lambda problem, clock: None)
