@@ -15,6 +15,7 @@ from dse.report.plots.style import (
     short_names,
     short_text,
 )
+from dse.report.plots.times import time_ticks
 from tests.report.figure_cases import ODD, OURS
 
 
@@ -40,6 +41,26 @@ def test_any_axis_has_ticks_inside_it(low: float, ratio: float, most: int) -> No
     assert 1 <= len(ticks) <= most
     assert all(low * (1 - 1e-9) <= tick <= low * ratio * (1 + 1e-9) for tick in ticks)
     assert ticks == sorted(set(ticks))
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "names"),
+    [
+        (1e-4, 1e6, ["1 ms", "1 s", "1 min", "1 h", "1 d"]),
+        (3.0, 40.0, ["5 s", "10 s", "20 s"]),
+        (100.0, 7000.0, ["10 min", "1 h"]),
+    ],
+)
+def test_an_axis_of_time_has_two_round_times_and_more(first: float, last: float, names: list[str]) -> None:
+    ticks = time_ticks(first, last)
+    assert [ticks[at] for at in sorted(ticks)] == names
+
+
+@given(st.floats(1e-3, 1e7), st.floats(10, 1e6))
+def test_any_axis_of_time_has_ticks_inside_it(first: float, ratio: float) -> None:
+    ticks = time_ticks(first, first * ratio)
+    assert len(ticks) > 1
+    assert all(first <= at <= first * ratio for at in ticks)
 
 
 def test_numbers_are_written_as_people_write_them() -> None:

@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 
 SAMPLE_SECONDS = {"1 \N{GREEK SMALL LETTER MU}s": 1e-6, "10 ms": 1e-2, "1 min": 60.0}
 """What a sample may cost: a compiled model, a simulator of layers, a simulation of circuits."""
-_UNITS = {1e-3: "1 ms", 1.0: "1 s", 60.0: "1 min", 3600.0: "1 h", 86400.0: "1 day"}
+_UNITS = {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+_COUNTS = (1,), (1, 10, 100), (1, 2, 5, 10, 20, 50, 100, 200, 500)
+"""How many of a unit stand on an axis, from the fewest: the first that come to two ticks and more."""
 
 
 @house_style()
@@ -71,7 +73,7 @@ def _panel(
     last = max(float(band.samples[-1]) * each[name] for name, band in bands.items())
     first = min(float(band.samples[0]) * each[name] for name, band in bands.items())
     log_axis(axes, "x", max(min(first, last / 10), last / 1e6), last)
-    ticks = {at: name for at, name in _UNITS.items() if first <= at <= last}
+    ticks = time_ticks(*axes.get_xlim())
     axes.xaxis.set_ticks(list(ticks), list(ticks.values()))
     log_axis(axes, "y", *panel_limits(bands, 1.0), most=8)
     reference_line(axes, 1.0, "")
@@ -79,6 +81,17 @@ def _panel(
         seconds = band.samples * each[name]
         draw_curve(axes, seconds, band.centre, looks[name], None)
         draw_markers(axes, seconds, band.centre, looks[name], (place + 0.5) / len(bands))
+
+
+def time_ticks(first: float, last: float) -> dict[float, str]:
+    """Round times from `first` to `last` (seconds), each with its name: units alone if that makes two."""
+    ends, ticks = [*_UNITS.values(), float("inf")], {}
+    for counts in _COUNTS:
+        for (name, unit), end in zip(_UNITS.items(), ends[1:], strict=True):
+            ticks |= {n * unit: f"{n} {name}" for n in counts if first <= n * unit <= last and n * unit < end}
+        if len(ticks) > 1:
+            break
+    return ticks
 
 
 def _early(bands: Mapping[str, Band], own: Mapping[str, float], seconds: float) -> dict[str, float]:
