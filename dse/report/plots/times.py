@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -29,8 +30,10 @@ if TYPE_CHECKING:
 SAMPLE_SECONDS = {"1 \N{GREEK SMALL LETTER MU}s": 1e-6, "10 ms": 1e-2, "1 min": 60.0}
 """What a sample may cost: a compiled model, a simulator of layers, a simulation of circuits."""
 _UNITS = {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
-_COUNTS = (1,), (1, 10, 100), (1, 2, 5, 10, 20, 50, 100, 200, 500)
+_COUNTS = (1,), (1, 10, 100), (1, 3, 10, 30, 100, 300)
 """How many of a unit stand on an axis, from the fewest: the first that come to two ticks and more."""
+_APART = 0.28
+"""The share of an axis between two ticks, which keeps their names apart."""
 
 
 @house_style()
@@ -85,10 +88,13 @@ def _panel(
 
 def time_ticks(first: float, last: float) -> dict[float, str]:
     """Round times from `first` to `last` (seconds), each with its name: units alone if that makes two."""
-    ends, ticks = [*_UNITS.values(), float("inf")], {}
+    ends = [*_UNITS.values(), math.inf]
     for counts in _COUNTS:
+        ticks: dict[float, str] = {}
         for (name, unit), end in zip(_UNITS.items(), ends[1:], strict=True):
-            ticks |= {n * unit: f"{n} {name}" for n in counts if first <= n * unit <= last and n * unit < end}
+            for at in (n * unit for n in counts if first <= n * unit <= last and n * unit < end):
+                if not ticks or at >= max(ticks) * (last / first) ** _APART:
+                    ticks[at] = f"{at / unit:g} {name}"
         if len(ticks) > 1:
             break
     return ticks
