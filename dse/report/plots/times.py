@@ -32,7 +32,7 @@ SAMPLE_SECONDS = {"1 \N{GREEK SMALL LETTER MU}s": 1e-6, "10 ms": 1e-2, "1 min": 
 _UNITS = {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 _COUNTS = (1,), (1, 10, 100), (1, 3, 10, 30, 100, 300)
 """How many of a unit stand on an axis, from the fewest: the first that come to two ticks and more."""
-_APART = 0.28
+_APART = 0.23
 """The share of an axis between two ticks, which keeps their names apart."""
 
 
