@@ -16,18 +16,25 @@ import numpy as np
 
 from dse.core.cost_model import Detail
 from dse.core.figures import CostBatch, CostColumns
-from dse.core.layer import Layer
+from dse.core.layer import DIMS, Layer
 from dse.core.roofline import Roofline, make_roofline
 from dse.domains.clustered.accelerator import MACHINE_FIGURES, Accelerator
 from dse.domains.clustered.cost_model import CaseExtras, CostModel, PriceRows, cost_columns, price_by_kernel
-from dse.domains.clustered.mapping import Mapping, MappingBatch
+from dse.domains.clustered.mapping import (
+    CLUSTER,
+    INNER_PARALLEL,
+    INNER_TILE,
+    OUTER_PARALLEL,
+    OUTER_TILE,
+    Mapping,
+    MappingBatch,
+)
 from dse.models.loopnest.constants import Constants
 from dse.models.loopnest.counts import MOVED, Counts
-from dse.models.loopnest.coverage import working_pes
 from dse.models.loopnest.params import machine_params, on_machines
 from dse.models.loopnest.records import COUNTED
 from dse.models.loopnest.units import in_units, l1_a_mac
-from dse.support.arrays import FloatArray, IntArray, RecordArray
+from dse.support.arrays import BoolArray, FloatArray, IntArray, RecordArray
 from dse.support.jit import load_kernels
 
 __all__ = ["Constants", "Counts", "LoopNest"]
@@ -101,7 +108,8 @@ class LoopNest(CostModel):
     def needed_area(self, layer: Layer, machines: IntArray, rows: IntArray, costs: CostBatch) -> FloatArray:
         """The area in mm2 of the PEs that ever work, with L1s and an L2 as large as the mapping needs."""
         lanes = machines[:, MACHINE_FIGURES.index("simd_lanes")]
-        area = self.constants.area_of(working_pes(layer, machines, rows), lanes, costs.l1_size, costs.l2_size)
+        working = _working_pes(layer, machines, rows)
+        area = self.constants.area_of(working, lanes, costs.l1_size, costs.l2_size)
         return np.where(costs.valid, area, 0.0)
 
     def price_cases(
@@ -127,21 +135,23 @@ class LoopNest(CostModel):
 
         Words are counted, or bits where they have widths.
         """
-        rows = MappingBatch.of([mapping]).rows
-        known = machine_params(layer, accelerator.of_widths(layer.bits), self.constants)
-        details = np.empty(1, COUNTED)
-        costs = cost_columns(1)
-        load_kernels(KERNEL).price_rows(*known, rows, (0, 1), details, costs)
-        return Counts(*details[0].tolist()) if costs.valid[0] else None
+        details, valid = self._counted(layer, accelerator, MappingBatch.of([mapping]).rows)
+        return Counts(*details[0].tolist()) if valid[0] else None
 
     def counts(self, layer: Layer, accelerator: Accelerator, mappings: MappingBatch) -> dict[str, IntArray]:
         """See CostModel: all but the cycles themselves, and what buffers need."""
-        count = len(mappings.rows)
-        known = machine_params(layer, accelerator.of_widths(layer.bits), self.constants)
-        details, costs = np.zeros(count, COUNTED), cost_columns(count)
-        load_kernels(KERNEL).price_rows(*known, mappings.rows, (0, count), details, costs)
+        details, valid = self._counted(layer, accelerator, mappings.rows)
         found = {name: details[name] for name in ("compute", "filling", "drain", "dram_wait", *MOVED)}
-        return {name: np.where(costs.valid, column, 0) for name, column in found.items()}
+        return {name: np.where(valid, column, 0) for name, column in found.items()}
+
+    def _counted(
+        self, layer: Layer, accelerator: Accelerator, rows: IntArray
+    ) -> tuple[RecordArray, BoolArray]:
+        """The counts (COUNTED) of rows of mappings, and which of them are valid."""
+        known = machine_params(layer, accelerator.of_widths(layer.bits), self.constants)
+        details, costs = np.zeros(len(rows), COUNTED), cost_columns(len(rows))
+        load_kernels(KERNEL).price_rows(*known, rows, (0, len(rows)), details, costs)
+        return details, costs.valid
 
     def detail(self, layer: Layer, accelerator: Accelerator, mapping: Mapping) -> Detail | None:
         """Where the cycles, the energy and the words of one mapping go; None if it is not valid."""
@@ -151,6 +161,22 @@ class LoopNest(CostModel):
         if counts is None:
             return None
         return detail_of(layer, accelerator.of_widths(layer.bits), mapping, counts, self.constants)
+
+
+def _working_pes(layer: Layer, machines: IntArray, rows: IntArray) -> IntArray:
+    """The most PEs at work at a time (n,): in each cluster at work, those that have an inner tile."""
+    # A depthwise layer has one filter for each channel: spreading its filters spreads its channels.
+    spread = np.arange(len(DIMS))
+    spread[DIMS.index("K")] = DIMS.index("C" if layer.type == "DSCONV" else "K")
+    sizes, each = np.array([layer.loops[dim] for dim in DIMS]), np.arange(len(rows))
+    outer_dim, inner_dim = spread[rows[:, OUTER_PARALLEL]], spread[rows[:, INNER_PARALLEL]]
+    outer = np.minimum(np.maximum(rows[:, OUTER_TILE:CLUSTER], 1), sizes)
+    inner = np.minimum(np.maximum(rows[:, INNER_TILE:], 1), outer)
+    clusters = np.maximum(machines[:, MACHINE_FIGURES.index("num_pes")] // np.maximum(rows[:, CLUSTER], 1), 1)
+    busy_clusters = np.minimum(-(-sizes[outer_dim] // outer[each, outer_dim]), clusters)
+    busy_pes = np.minimum(-(-outer[each, inner_dim] // inner[each, inner_dim]), rows[:, CLUSTER])
+    working: IntArray = busy_clusters * busy_pes
+    return working
 
 
 def _price(problems: RecordArray, energies: RecordArray, rows: IntArray, threads: int) -> CostBatch:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
+from dse.core.layer import TENSORS
+
 
 @dataclass(frozen=True)
 class Counts:
@@ -40,17 +42,5 @@ class Counts:
 COUNTS = tuple(item.name for item in fields(Counts))
 """The counts in their order, in which the kernel writes them."""
 
-MOVED = (
-    "dram_input",
-    "dram_weight",
-    "dram_output_up",
-    "dram_output_down",
-    "l2_input",
-    "l2_weight",
-    "l2_output_up",
-    "l2_output_down",
-    "pe_input",
-    "pe_weight",
-    "pe_output_up",
-)
+MOVED = tuple(name for name in COUNTS if any(tensor in name for tensor in TENSORS))
 """Those that count words."""

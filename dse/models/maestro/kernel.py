@@ -88,8 +88,18 @@ def may_overflow(layer, latency):
 
 
 @inlined
+def power_and_area(pes, lanes, bandwidth, l1, l2):
+    """Those of so many PEs and lanes, as floats, with such buffers (steps 6.2 and 6.3 of `reference`)."""
+    bus, gates = 14.662 * pes + 28.895, 1.2886 * (pes * pes) + 5.5814 * pes - 23.711
+    noc_power = 0.8 * bus / 1000 * bandwidth + max(0.34 * gates / 1000, 0.34)
+    noc_area = 101.7938 * bus * bandwidth + max(395.473 * gates, 395.473)
+    power = pes * (1.2223 * lanes + 0.00345 * l1) + 0.00345 * l2 + noc_power
+    return power, pes * (283 * lanes + 0.104 * l1) + 0.104 * l2 + noc_area
+
+
+@inlined
 def write_figures(layer, machine, result, wrap, costs, i):
-    """Writes the costs of row i from the counts of its mapping (steps 6.1, 6.2 and 6.3 of `reference`)."""
+    """Writes the costs of row i from the counts of its mapping (step 6 of `reference`)."""
     if wrap:
         result[2], result[3] = wrap_int32(result[2]), wrap_int32(result[3])
     costs.valid[i], costs.reason[i] = True, FEASIBLE
@@ -107,17 +117,7 @@ def write_figures(layer, machine, result, wrap, costs, i):
     pes, lanes, bandwidth = float(machine[0]), float(machine[4]), float(machine[1])
     # A need that has wrapped to 0 counts as 1, as in MAESTRO.
     l1, l2 = result[2] if result[2] != 0 else 1, result[3] if result[3] != 0 else 1
-    bus, gates = 14.662 * pes + 28.895, 1.2886 * (pes * pes) + 5.5814 * pes - 23.711
-    costs.power[i] = (
-        pes * (1.2223 * lanes + 0.00345 * l1)
-        + 0.00345 * l2
-        + (0.8 * bus / 1000 * bandwidth + max(0.34 * gates / 1000, 0.34))
-    )
-    costs.area[i] = (
-        pes * (283 * lanes + 0.104 * l1)
-        + 0.104 * l2
-        + (101.7938 * bus * bandwidth + max(395.473 * gates, 395.473))
-    )
+    costs.power[i], costs.area[i] = power_and_area(pes, lanes, bandwidth, l1, l2)
 
 
 @inlined

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from dse.core.layer import DIMS
 from dse.core.reasons import Reason
@@ -267,58 +268,52 @@ class Case:
 
     def ingress(self, tensor: int) -> int:
         """Elements of an input tensor that enter the whole array (step 4.4)."""
-        if self.level.spatial.dim not in self.level.coupled[tensor]:
-            return self._fetch(tensor, first=True, part=False)
-        if not self.spatial_state.edge:
-            rest = self._fetch(tensor, first=False, part=False)
-            return self._fetch(tensor, first=True, part=False) + (self.level.fanout - 1) * rest
-        volume = self._fetch(tensor, first=True, part=self._only_unit_is_partial)
-        if self.level.edge_units > 1:
-            whole, partial = self._further_units
-            volume += whole * self._fetch(tensor, first=False, part=False)
-            volume += partial * self._fetch(tensor, first=False, part=True)
-        return volume
+        one = partial(self._fetch, tensor)
+        return self._in_all(one) if self._spreads(tensor) else one(first=True, part=False)
 
     def egress(self) -> int:
         """Outputs that leave the whole array."""
-        if self.level.spatial.dim not in self.level.coupled[OUTPUT]:
-            return self._produce(psums=False, first=True, part=False)
-        if not self.spatial_state.edge:
-            rest = self._produce(psums=False, first=False, part=False)
-            return self._produce(psums=False, first=True, part=False) + (self.level.fanout - 1) * rest
-        volume = self._produce(psums=False, first=True, part=self._only_unit_is_partial)
-        if self.level.edge_units > 1:
-            whole, partial = self._further_units
-            volume += whole * self._produce(psums=False, first=False, part=False)
-            volume += partial * self._produce(psums=False, first=False, part=True)
-        return volume
+        one = partial(self._produce, psums=False)
+        return self._in_all(one) if self._spreads(OUTPUT) else one(first=True, part=False)
 
     def critical_psums(self) -> int:
         """Partial sums of the sub-cluster that works longest."""
-        coupled = self.level.spatial.dim in self.level.coupled[OUTPUT]
-        part = coupled and self.spatial_state.edge and self._only_unit_is_partial
-        return self._produce(psums=True, first=True, part=part)
+        return self._produce(psums=True, first=True, part=self._spreads(OUTPUT) and self._lone_part)
 
     def macs(self) -> int:
         """Multiply-accumulates of the whole array."""
+
+        def one(*, first: bool, part: bool) -> int:
+            # A whole sub-cluster works as much as the first.
+            first = first or not part
+            return self._produce(psums=True, first=first, part=part, reuse=first)
+
+        return self._in_all(one)
+
+    def _spreads(self, tensor: int) -> bool:
+        """Whether sub-clusters have their own shares of a tensor."""
+        return self.level.spatial.dim in self.level.coupled[tensor]
+
+    def _in_all(self, one: Callable[..., int]) -> int:
+        """The sum over the first sub-cluster and the whole and partial ones beside it."""
+        whole, parts = self._beside_the_first
+        volume = one(first=True, part=self._lone_part) + whole * one(first=False, part=False)
+        return volume + (parts * one(first=False, part=True) if parts else 0)
+
+    @property
+    def _lone_part(self) -> bool:
+        """Whether the first sub-cluster is the only one, with a part of a share."""
+        return self.spatial_state.edge and self.level.edge_units == 1 and self.spatial_state.partial
+
+    @property
+    def _beside_the_first(self) -> tuple[int, int]:
+        """How many sub-clusters beside the first have a whole share, and how many a part of one."""
         if not self.spatial_state.edge:
-            return self.level.fanout * self._produce(psums=True, first=True, part=False)
-        work = self._produce(psums=True, first=True, part=self._only_unit_is_partial)
-        if self.level.edge_units > 1:
-            whole, partial = self._further_units
-            work += whole * self._produce(psums=True, first=True, part=False)
-            work += partial * self._produce(psums=True, first=False, part=True, reuse=False)
-        return work
-
-    @property
-    def _only_unit_is_partial(self) -> bool:
-        return self.level.edge_units == 1 and self.spatial_state.partial
-
-    @property
-    def _further_units(self) -> tuple[int, int]:
-        """Whole and partial sub-clusters beside the first in an edge iteration."""
-        partial = int(self.spatial_state.partial)
-        return max(self.level.edge_units - partial - 1, 0), partial
+            return self.level.fanout - 1, 0
+        if self.level.edge_units == 1:
+            return 0, 0
+        part = int(self.spatial_state.partial)
+        return max(self.level.edge_units - part - 1, 0), part
 
     def active_units(self) -> int:
         """Sub-clusters at work."""

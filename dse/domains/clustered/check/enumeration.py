@@ -61,7 +61,7 @@ def group_keys(tiles: Mapping[str, IntArray], clusters: IntArray) -> list[Group]
 def allowed_parallels(problem: Problem, level: str) -> list[str]:
     """The dims that may be parallel at a level; in a depthwise layer a parallel K means C."""
     allowed = allowed_values(problem.space.fixed, f"{level}.parallel")
-    named = list(MAPPED_DIMS) if allowed is None else allowed
+    named = list(problem.parts.dims) if allowed is None else allowed
     if problem.layer.type == "DSCONV":
         named = ["C" if dim == "K" else dim for dim in named]
     return sorted(set(named))

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
+from dse.domains.clustered.limits import FIGURES
 from dse.domains.clustered.mapping import INNER_PARALLEL, OUTER_PARALLEL, Mapping, MappingBatch
 from dse.domains.clustered.problem import Problem
+from dse.domains.clustered.proof.nests import nest_keys
 from dse.domains.clustered.space.genes import LEVELS, named_parallel
 from dse.proof.contract import Boxes
-from dse.support.arrays import IntArray
+from dse.proof.kept import pack_boxes, unpack_boxes
+from dse.support.arrays import FloatArray, IntArray
 
 
 class MappingBoxes(Boxes, Protocol):
@@ -28,6 +31,30 @@ class MappingBoxes(Boxes, Protocol):
     def floor(self) -> float:
         """A loss below that of any mapping, in other spaces too, known without looking at one."""
         ...
+
+
+class RowBoxes:
+    """What MappingBoxes share that are rows of so many `columns`, and whose designs are rows of mappings."""
+
+    problem: Problem
+    columns: ClassVar[int]
+    limits: ClassVar[tuple[str, ...]] = tuple(FIGURES)
+
+    def mapping_of(self, design: IntArray) -> Mapping:
+        """The mapping of a row that was settled."""
+        return mapping_of_row(self.problem, design)
+
+    def keys(self, designs: list[IntArray]) -> IntArray:
+        """See Boxes: of loops whose tiles all run at once the best place counts."""
+        return nest_keys(self.problem, np.array(designs))
+
+    def pack(self, boxes: IntArray, bounds: FloatArray) -> bytes:
+        """See Boxes."""
+        return pack_boxes(boxes, bounds)
+
+    def unpack(self, kept: bytes) -> tuple[IntArray, FloatArray]:
+        """See Boxes."""
+        return unpack_boxes(kept, self.columns)
 
 
 class PointBoxes(MappingBoxes, Protocol):

@@ -26,7 +26,6 @@ from dse.domains.clustered.bounding import (
     bounds_of,
     losses_of,
 )
-from dse.domains.clustered.limits import FIGURES as LIMITED
 from dse.domains.clustered.mapping import (
     CLUSTER,
     COLUMNS,
@@ -36,16 +35,14 @@ from dse.domains.clustered.mapping import (
     OUTER_ORDER,
     OUTER_PARALLEL,
     OUTER_TILE,
-    Mapping,
     MappingBatch,
 )
 from dse.domains.clustered.problem import Problem
-from dse.domains.clustered.proof.bounds import mapping_of_row
-from dse.domains.clustered.proof.choices import ORDER_TABLE, allowed_orders
+from dse.domains.clustered.proof.bounds import RowBoxes
+from dse.domains.clustered.proof.choices import ORDER_TABLE, allowed_orders, rows_of_whole_filters
 from dse.domains.clustered.proof.nests import nest_keys
 from dse.domains.clustered.proof.tile_boxes import DIMS, WIDTH, Tiles
 from dse.proof.contract import Bounded, Children, Found, Rounds
-from dse.proof.kept import pack_boxes, unpack_boxes
 from dse.support.arrays import FloatArray, IntArray
 from dse.support.errors import InputError
 
@@ -95,12 +92,12 @@ def _no_area(problem: Problem) -> float:
     raise InputError(f"cost model {problem.model.name!r} has no bound of the area that a mapping needs")
 
 
-class IntervalBoxes:
+class IntervalBoxes(RowBoxes):
     """A problem's boxes for the engine; see `dse.proof.contract.Boxes`."""
 
     kind: ClassVar[str] = KIND
     rounds: ClassVar[Rounds] = Rounds(least=1024, most=8192, share=2048)
-    limits: ClassVar[tuple[str, ...]] = tuple(LIMITED)
+    columns: ClassVar[int] = WIDTH
 
     def __init__(self, problem: Problem, lower_bound: LowerBound, orders: bool = True) -> None:
         self.problem = problem
@@ -134,17 +131,9 @@ class IntervalBoxes:
             rows.append(found[1])
         return Found(np.concatenate(losses), np.concatenate(rows))
 
-    def mapping_of(self, design: IntArray) -> Mapping:
-        """The mapping of a row."""
-        return mapping_of_row(self.problem, design)
-
     def with_all(self) -> IntervalBoxes:
         """See MappingBoxes."""
         return IntervalBoxes(self.problem, self.lower_bound)
-
-    def keys(self, designs: list[IntArray]) -> IntArray:
-        """See Boxes."""
-        return nest_keys(self.problem, np.array(designs))
 
     def floor(self) -> float:
         """The loss of the cycles that every feasible mapping takes, with no energy."""
@@ -152,14 +141,6 @@ class IntervalBoxes:
         cycles = -(-self.problem.layer.macs // (machine.num_pes * machine.simd_lanes))
         costs = SimpleNamespace(cycles=cycles, energy_nj=0.0)
         return float(self._objective.value(costs, machine.hertz))
-
-    def pack(self, boxes: IntArray, bounds: FloatArray) -> bytes:
-        """See Boxes."""
-        return pack_boxes(boxes, bounds)
-
-    def unpack(self, kept: bytes) -> tuple[IntArray, FloatArray]:
-        """See Boxes."""
-        return unpack_boxes(kept, WIDTH)
 
     def _bounds(self, boxes: TileBoxes) -> LowerBounds:
         return bounds_of(self.lower_bound, self.problem, boxes)
@@ -212,10 +193,7 @@ class IntervalBoxes:
     def _template(self) -> IntArray:
         """Rows (m, 27) of a point, with its orders alone."""
         outer, inner = self._orders
-        layer, rows = self.problem.space.layer, np.zeros((len(outer), COLUMNS), np.int64)
-        for first, orders in ((OUTER_ORDER, outer), (INNER_ORDER, inner)):
-            rows[:, first : first + DIMS] = ORDER_TABLE[orders]
-            rows[:, first + DIMS : first + DIMS + 2] = DIMS, DIMS + 1
-        for first in (OUTER_TILE, INNER_TILE):
-            rows[:, first + DIMS : first + DIMS + 2] = layer.R, layer.S
+        rows = rows_of_whole_filters(self.problem, len(outer))
+        rows[:, OUTER_ORDER : OUTER_ORDER + DIMS] = ORDER_TABLE[outer]
+        rows[:, INNER_ORDER : INNER_ORDER + DIMS] = ORDER_TABLE[inner]
         return rows

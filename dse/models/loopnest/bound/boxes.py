@@ -23,29 +23,26 @@ import numpy as np
 from dse.core.chains import find_divisors
 from dse.core.limits import PE_USE
 from dse.core.objective import objective_named
-from dse.domains.clustered.limits import FIGURES as LIMITED
 from dse.domains.clustered.mapping import (
     CLUSTER,
-    COLUMNS,
     INNER_ORDER,
     INNER_PARALLEL,
     INNER_TILE,
     OUTER_ORDER,
     OUTER_PARALLEL,
     OUTER_TILE,
-    Mapping,
     MappingBatch,
 )
 from dse.domains.clustered.problem import Problem
-from dse.domains.clustered.proof.bounds import mapping_of_row
+from dse.domains.clustered.proof.bounds import RowBoxes
 from dse.domains.clustered.proof.choices import (
     ORDER_TABLE,
     allowed_orders,
     cluster_sizes,
     parallel_dims,
+    rows_of_whole_filters,
     tile_chains,
 )
-from dse.domains.clustered.proof.nests import nest_keys
 from dse.models.loopnest.bound.dividing import SMALL, SMALL_PERFECT, Cuts, halve_boxes
 from dse.models.loopnest.bound.figures import INTERVALS
 from dse.models.loopnest.bound.fitting import DOWN, LEAST, LOW, RANK, UP
@@ -61,7 +58,6 @@ from dse.models.loopnest.bound.records import (
 from dse.models.loopnest.params import machine_params
 from dse.models.loopnest.totals import accesses_pj
 from dse.proof.contract import Bounded, Children, Found, Rounds
-from dse.proof.kept import pack_boxes, unpack_boxes
 from dse.proof.proving import tie_breaks
 from dse.support.arrays import FloatArray, IntArray, RecordArray
 from dse.support.jit import load_kernels
@@ -82,7 +78,7 @@ FEW_OUTERS = 64.0
 
 
 @dataclass(frozen=True)
-class LoopNestBoxes:
+class LoopNestBoxes(RowBoxes):
     """A problem's boxes (n, 19); see `dse.proof.contract.Boxes`.
 
     With `every`, no mapping is left out because another is as good or better: for lists of all that are good.
@@ -93,7 +89,7 @@ class LoopNestBoxes:
 
     kind: ClassVar[str] = "tiles, cluster size and parallel dims"
     rounds: ClassVar[Rounds] = Rounds(least=256, most=8192, share=128, alike=1e-3)
-    limits: ClassVar[tuple[str, ...]] = tuple(LIMITED)
+    columns: ClassVar[int] = AT_INNER + 1
 
     @cached_property
     def _kernels(self) -> Any:
@@ -254,25 +250,13 @@ class LoopNestBoxes:
         owner = np.arange(len(boxes)).repeat(counts)
         number = np.arange(len(owner)) - (np.cumsum(counts) - counts)[owner]
         outer, inner = np.divmod(number, second[owner, 0])
-        rows = np.zeros((len(owner), COLUMNS), np.int64)
+        rows = rows_of_whole_filters(self.problem, len(owner))
         rows[:, OUTER_ORDER : OUTER_ORDER + MAPPED] = ORDER_TABLE[first[owner, 1 + outer]]
         rows[:, INNER_ORDER : INNER_ORDER + MAPPED] = ORDER_TABLE[second[owner, 1 + inner]]
         rows[:, OUTER_TILE : OUTER_TILE + MAPPED] = outers[owner]
         rows[:, INNER_TILE : INNER_TILE + MAPPED] = inners[owner]
         rows[:, [CLUSTER, OUTER_PARALLEL, INNER_PARALLEL]] = boxes[owner, TILES:]
-        layer = self.problem.space.layer
-        for order, tile in ((OUTER_ORDER, OUTER_TILE), (INNER_ORDER, INNER_TILE)):
-            rows[:, order + MAPPED : order + MAPPED + 2] = MAPPED, MAPPED + 1
-            rows[:, tile + MAPPED : tile + MAPPED + 2] = layer.R, layer.S
         return rows
-
-    def pack(self, boxes: IntArray, bounds: FloatArray) -> bytes:
-        """See `dse.proof.contract.Boxes`."""
-        return pack_boxes(boxes, bounds)
-
-    def unpack(self, kept: bytes) -> tuple[IntArray, FloatArray]:
-        """See `dse.proof.contract.Boxes`."""
-        return unpack_boxes(kept, AT_INNER + 1)
 
     def floor(self) -> float:
         """The loss of full use of all lanes and links, every word moved once; no mapping is looked at."""
@@ -293,17 +277,9 @@ class LoopNestBoxes:
         energy = accesses_pj.py_func(known.energies, macs, words, words, dram) * 1e-3
         return float(loss_value(known.terms, (cycles / known.energies.hertz, energy)))
 
-    def mapping_of(self, design: IntArray) -> Mapping:
-        """The mapping of a row."""
-        return mapping_of_row(self.problem, design)
-
     def with_all(self) -> LoopNestBoxes:
         """See MappingBoxes."""
         return replace(self, every=True)
-
-    def keys(self, designs: list[IntArray]) -> IntArray:
-        """See `dse.proof.contract.Boxes`."""
-        return nest_keys(self.problem, np.array(designs))
 
 
 @lru_cache(maxsize=4)

@@ -6,7 +6,7 @@ price every inner level there is. Nothing here is shared with the solver.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from typing import NamedTuple
@@ -54,13 +54,8 @@ def cycles_below_none(problem: Problem, tiles: dict[str, IntArray], clusters: In
     smallest = dict(zip(MAPPED_DIMS, smallest_tiles(problem), strict=True))
     bounds = []
     for parallel in allowed_parallels(problem, "inner"):
-        # Larger tiles leave the busiest PE no less: it has a whole one in each round, the last one too.
-        rounds = -(-tiles[parallel] // (smallest[parallel] * clusters))
-        work = layer.R * layer.S * rounds * smallest[parallel]
+        work = busiest_steps(problem, tiles, clusters, parallel, smallest[parallel])
         held = {dim: np.full_like(clusters, smallest[dim] + halos[dim]) for dim in MAPPED_DIMS}
-        for dim in MAPPED_DIMS:
-            if dim != parallel:
-                work = work * tiles[dim]
         held[parallel] = np.minimum(clusters * held[parallel], tiles[parallel] + halos[parallel])
         inputs = held["C"] * held["Y"] * held["X"]
         weights = layer.R * layer.S * held["C"] * (1 if layer.type == "DSCONV" else held["K"])
@@ -72,17 +67,28 @@ def cycles_below_none(problem: Problem, tiles: dict[str, IntArray], clusters: In
 
 def least_steps(problem: Problem, tiles: dict[str, IntArray], clusters: IntArray) -> IntArray:
     """Steps of the busiest PE, each on a lane, that no inner level of n groups is below."""
-    smallest, layer = dict(zip(MAPPED_DIMS, smallest_tiles(problem), strict=True)), problem.space.layer
-    found = []
-    for parallel in allowed_parallels(problem, "inner"):
-        tile = smallest[parallel]
-        # As in `cycles_below_none`.
-        work = layer.R * layer.S * tile * -(-tiles[parallel] // (tile * clusters))
-        for dim in MAPPED_DIMS:
-            work = work if dim == parallel else work * tiles[dim]
-        found.append(work)
-    least: IntArray = np.minimum.reduce(found)
+    smallest = dict(zip(MAPPED_DIMS, smallest_tiles(problem), strict=True))
+    least: IntArray = np.minimum.reduce(
+        [
+            busiest_steps(problem, tiles, clusters, parallel, smallest[parallel])
+            for parallel in allowed_parallels(problem, "inner")
+        ]
+    )
     return least
+
+
+def busiest_steps(
+    problem: Problem, tiles: Mapping[str, IntArray], clusters: IntArray, parallel: str, inner: IntArray | int
+) -> IntArray:
+    """Steps of the busiest PE over outer tiles, with this inner tile along the parallel dim.
+
+    Larger tiles leave it no less: it has a whole one in each round, the last one too.
+    """
+    layer = problem.space.layer
+    steps = layer.R * layer.S * inner * -(-tiles[parallel] // (inner * clusters))
+    for dim in MAPPED_DIMS:
+        steps = steps if dim == parallel else steps * tiles[dim]
+    return steps
 
 
 def steps_left(
@@ -120,21 +126,15 @@ def fewest_cycles(
     needs = _evaluate(problem, small, alone, choices, ["C"], ORDERS[:1]).l1_size
     fitting = choices[needs <= room_of(problem)[0]]
     parallels, orders = allowed_parallels(problem, "inner"), allowed_orders(problem, "inner")
-    ways = len(parallels) * len(orders)
-    if len(fitting) * ways > most_rows:
-        return None
-    least = None
-    share = max(1, BATCH // ways)
-    for start in range(0, len(fitting), share):
-        part = fitting[start : start + share]
-        cycles = _evaluate(problem, small, alone, part, parallels, orders).cycles
-        if outer:
-            busy = [_keeps_busy(problem, tiles, cluster, outer, dim, part) for dim in parallels]
-            cycles = cycles[np.repeat(np.stack(busy, axis=1), len(orders), axis=1).ravel()]
-        if len(cycles):
-            fewest = int(cycles.min()) - first
-            least = fewest if least is None else min(least, fewest)
-    return Fewest(least, len(fitting) * ways)
+
+    def price(part: IntArray) -> IntArray:
+        cycles = _evaluate(problem, small, alone, part, parallels, orders).cycles - first
+        if not outer:
+            return cycles
+        busy = [_keeps_busy(problem, tiles, cluster, outer, dim, part) for dim in parallels]
+        return cycles[np.repeat(np.stack(busy, axis=1), len(orders), axis=1).ravel()]
+
+    return _fewest(price, fitting, len(parallels) * len(orders), most_rows)
 
 
 def fewest_of(
@@ -144,19 +144,25 @@ def fewest_of(
     L1; None if there are more than `most_rows`. A `parallel` filter dim is in as many pieces as PEs.
     """
     small, alone, first = _small_problem(problem, tiles, cluster)
-    if len(inner) * len(ORDERS) > most_rows:
-        return None
     pieces = {parallel: small.loops[parallel] // cluster} if parallel in FILTER else {}
-    least = None
-    share = max(1, BATCH // len(ORDERS))
-    for start in range(0, len(inner), share):
-        part = inner[start : start + share]
+
+    def price(part: IntArray) -> IntArray:
         costs = _evaluate(problem, small, alone, part, [parallel], ORDERS, pieces)
-        cycles = costs.cycles[costs.l1_size <= problem.accelerator.l1_size]
-        if len(cycles):
-            fewest = int(cycles.min()) - first
-            least = fewest if least is None else min(least, fewest)
-    return Fewest(least, len(inner) * len(ORDERS))
+        return costs.cycles[costs.l1_size <= problem.accelerator.l1_size] - first
+
+    return _fewest(price, inner, len(ORDERS), most_rows)
+
+
+def _fewest(
+    price: Callable[[IntArray], IntArray], inner: IntArray, ways: int, most_rows: int
+) -> Fewest | None:
+    """The fewest cycles of inner tiles (n, 4), each priced in so many ways."""
+    if len(inner) * ways > most_rows:
+        return None
+    share = max(1, BATCH // ways)
+    every = [price(inner[start : start + share]) for start in range(0, len(inner), share)]
+    least = min((int(cycles.min()) for cycles in every if len(cycles)), default=None)
+    return Fewest(least, len(inner) * ways)
 
 
 def _keeps_busy(
@@ -168,11 +174,7 @@ def _keeps_busy(
     if left is None:
         return np.ones(len(inner), dtype=bool)
     piece = inner[:, MAPPED_DIMS.index(parallel)]
-    work = problem.space.layer.R * problem.space.layer.S * piece
-    work = work * -(-sizes[parallel] // (piece * cluster))
-    for dim in MAPPED_DIMS:
-        work = work if dim == parallel else work * sizes[dim]
-    found: BoolArray = work <= left
+    found: BoolArray = busiest_steps(problem, sizes, np.array([cluster]), parallel, piece) <= left
     return found
 
 

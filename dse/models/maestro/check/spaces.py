@@ -21,9 +21,9 @@ from dse.core.certificate import INFEASIBLE, Certificate
 from dse.core.chains import find_divisors
 from dse.core.objective import objective_named
 from dse.core.proofs import Check
-from dse.domains.clustered.check.enumeration import CHUNK, inner_cuts, smallest_tiles
+from dse.domains.clustered.check.enumeration import CHUNK, allowed_parallels, inner_cuts, smallest_tiles
 from dse.domains.clustered.problem import Problem
-from dse.domains.clustered.space.genes import MAPPED_DIMS, allowed_values
+from dse.domains.clustered.space.genes import LEVELS, MAPPED_DIMS, allowed_values
 from dse.domains.clustered.space.parts import FIT, PES
 from dse.models.maestro.check.coverage import least_losses
 from dse.models.maestro.check.inner_check import fewest_of
@@ -47,13 +47,6 @@ class _Spaces:
         tiles = {name: value for name, value in problem.space.fixed.items() if ".tile." in name}
         self.plain = replace(problem, space="default", fixed=tiles)
 
-    def parallels(self, level: str) -> list[str]:
-        """The dims that may be parallel at a level; in a depthwise layer a parallel K means C."""
-        allowed = allowed_values(self.problem.space.fixed, f"{level}.parallel")
-        dims = [dim for dim in self.problem.parts.dims if allowed is None or dim in allowed]
-        depthwise = self.layer.type == "DSCONV"
-        return sorted({"C" if depthwise and dim == "K" else dim for dim in dims})
-
     def machines(self) -> dict[tuple[str, str], list[tuple[int, int]]]:
         """By outer and inner parallel dim, cluster sizes with numbers of clusters, each pair once.
 
@@ -63,7 +56,8 @@ class _Spaces:
         fixed = allowed_values(problem.space.fixed, PES)
         counts = [int(count) for count in fixed or problem.parts.values_of(PES, problem.accelerator)]
         found: dict[tuple[str, str], set[tuple[int, int]]] = {}
-        for outer, inner, pes in product(self.parallels("outer"), self.parallels("inner"), counts):
+        outers, inners = (allowed_parallels(problem, level) for level in LEVELS)
+        for outer, inner, pes in product(outers, inners, counts):
             dim = "C" if outer in FILTER else outer
             for cluster in self._sizes(inner, counts):
                 # Where there are more clusters than indices, it is the same how many more.
@@ -206,7 +200,7 @@ def space_checks(problem: Problem, certificate: Certificate) -> tuple[Check, ...
     seen = f"{spaces.looked_at:,} outer levels looked at, {ROWS - spaces.left:,} inner levels priced"
     if spaces.skipped:
         seen += f", {spaces.skipped:,} groups are too many to price"
-    cut = _cut(problem, spaces)
+    cut = _cut(problem)
     name = "mappings that cut the filter at the outer level are not below the bound"
     return (
         Check("no outer tiles on any machine are below the bound", not wrong, wrong or seen),
@@ -214,9 +208,9 @@ def space_checks(problem: Problem, certificate: Certificate) -> tuple[Check, ...
     )
 
 
-def _cut(problem: Problem, spaces: _Spaces) -> float:
+def _cut(problem: Problem) -> float:
     """The least loss of as many PEs as a filter dim has rows or columns, where both levels may spread it."""
-    both = set(spaces.parallels("outer")) & set(spaces.parallels("inner"))
+    both = set.intersection(*(set(allowed_parallels(problem, level)) for level in LEVELS))
     windows = {dim: problem.space.layer.loops[dim] for dim in FILTER if dim in both}
     losses = [least_of(problem, window, dim) for dim, window in windows.items() if window > 1]
     return min(losses, default=math.inf)

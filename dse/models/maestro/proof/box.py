@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from dse.models.maestro.kernel import power_and_area
 from dse.models.maestro.proof.inner import box_cycles, pair_up
 from dse.models.maestro.proof.outer import least_of_order, set_steps, value_of
 from dse.models.maestro.proof.records import DIMS, Y, l1_need
@@ -169,12 +170,6 @@ def least_of_orders(row, pairs, given, scratch, to_beat):
 
 @inlined
 def loss_of_buffers(machine, l2, terms):
-    """The loss of the least L1 and this need of L2, for area and power (step 6.2 and 6.3 of `reference`)."""
+    """The loss of the least L1 and this need of L2, for area and power."""
     pes, lanes, bandwidth = float(machine.pes), float(machine.lanes), float(machine.bandwidth)
-    bus, gates = 14.662 * pes + 28.895, 1.2886 * (pes * pes) + 5.5814 * pes - 23.711
-    l1 = machine.smallest_l1
-    noc_power = 0.8 * bus / 1000 * bandwidth + max(0.34 * gates / 1000, 0.34)
-    power = pes * (1.2223 * lanes + 0.00345 * l1) + 0.00345 * l2 + noc_power
-    noc_area = 101.7938 * bus * bandwidth + max(395.473 * gates, 395.473)
-    area = pes * (283 * lanes + 0.104 * l1) + 0.104 * l2 + noc_area
-    return value_of(terms, (power, area))
+    return value_of(terms, power_and_area(pes, lanes, bandwidth, machine.smallest_l1, l2))

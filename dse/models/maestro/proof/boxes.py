@@ -18,19 +18,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dse.domains.clustered.limits import FIGURES
-from dse.domains.clustered.mapping import Mapping, MappingBatch
+from dse.domains.clustered.mapping import MappingBatch
 from dse.domains.clustered.problem import Problem
-from dse.domains.clustered.proof.bounds import mapping_of_row
+from dse.domains.clustered.proof.bounds import RowBoxes
 from dse.domains.clustered.proof.choices import allowed_orders, cluster_sizes, parallel_dims, tile_chains
-from dse.domains.clustered.proof.nests import nest_keys
 from dse.models.maestro.proof import box
 from dse.models.maestro.proof.near import Pool
 from dse.models.maestro.proof.outer import energy_nj
 from dse.models.maestro.proof.records import DIMS, Given, make_given, make_scratch, of_buffers
 from dse.models.maestro.proof.settled import HIGH, INNER_HIGH, LOW, Settled, inner_counts
 from dse.proof.contract import Bounded, Children, Found, Rounds
-from dse.proof.kept import pack_boxes, unpack_boxes
 from dse.support.arrays import FloatArray, IntArray
 from dse.support.compiling import as_kernel
 from dse.support.errors import InputError
@@ -44,7 +41,7 @@ WORK_A_POOL, WORK_A_MAPPING = 400_000, 4
 
 
 @dataclass(frozen=True)
-class MaestroBoxes:
+class MaestroBoxes(RowBoxes):
     """The boxes of a problem that is not refused: rows (n, 22), see `box`.
 
     With `every`, no order gives way to one that is as good or better: for lists of all that are good. What
@@ -56,7 +53,7 @@ class MaestroBoxes:
     every: bool = False
 
     kind: ClassVar[str] = "cluster size, parallel dims and intervals of tiles"
-    limits: ClassVar[tuple[str, ...]] = tuple(FIGURES)
+    columns: ClassVar[int] = box.ROW
     # The search is mostly over before descents would have found a mapping.
     begin_late: ClassVar[bool] = True
     rounds: ClassVar[Rounds] = Rounds(least=16, most=4096, share=64)
@@ -165,10 +162,6 @@ class MaestroBoxes:
         self.work.clear()
         return self._pool.improve(design, loss)
 
-    def mapping_of(self, design: Any) -> Mapping:
-        """The mapping of a row that was settled."""
-        return mapping_of_row(self.problem, design)
-
     def with_all(self) -> MaestroBoxes:
         """See MappingBoxes; InputError where the smallest inner tiles stand for all."""
         if of_buffers(self.problem):
@@ -177,18 +170,6 @@ class MaestroBoxes:
                 "listed; those of latency, energy and products of their powers such as 'edp' are"
             )
         return replace(self, every=True)
-
-    def keys(self, designs: list[IntArray]) -> IntArray:
-        """See `dse.proof.contract.Boxes`: of loops whose tiles all run at once the best place counts."""
-        return nest_keys(self.problem, np.array(designs))
-
-    def pack(self, boxes: IntArray, bounds: FloatArray) -> bytes:
-        """See Boxes."""
-        return pack_boxes(boxes, bounds)
-
-    def unpack(self, kept: bytes) -> tuple[IntArray, FloatArray]:
-        """See Boxes."""
-        return unpack_boxes(kept, box.ROW)
 
     def floor(self) -> float:
         """The loss of full use of all lanes, with nothing read."""

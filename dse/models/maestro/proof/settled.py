@@ -20,7 +20,12 @@ from dse.domains.clustered.mapping import (
     OUTER_TILE,
 )
 from dse.domains.clustered.problem import Problem
-from dse.domains.clustered.proof.choices import ORDER_TABLE, allowed_orders, parallel_choices
+from dse.domains.clustered.proof.choices import (
+    ORDER_TABLE,
+    allowed_orders,
+    parallel_choices,
+    rows_of_whole_filters,
+)
 from dse.domains.clustered.space.genes import LEVELS, named_parallel
 from dse.domains.clustered.space.parts import PES
 from dse.models.maestro.proof import box
@@ -71,15 +76,6 @@ class Settled:
         """As `distinct` in Given."""
         allowed = tuple(allowed_orders(self.problem)[1])
         return distinct_orders(allowed, best=self.given.perfect and not self.every)
-
-    @cached_property
-    def _template(self) -> IntArray:
-        """A row (27,) with the whole filter."""
-        layer, row = self.problem.layer, np.zeros(COLUMNS, np.int64)
-        for order, tile in ((OUTER_ORDER, OUTER_TILE), (INNER_ORDER, INNER_TILE)):
-            row[order + DIMS : order + DIMS + 2] = DIMS, DIMS + 1
-            row[tile + DIMS : tile + DIMS + 2] = layer.R, layer.S
-        return row
 
     def rows(self, boxes: IntArray) -> Iterator[IntArray]:
         """Mappings of boxes of one outer tile a dim and one inner parallel dim, some (m, 27) at a time."""
@@ -149,7 +145,7 @@ class Settled:
         again, number = repeated(inner[which, 0])
         which, outer_order = which[again], outer_order[again]
         rows = np.empty((len(which), self.width), np.int64)
-        rows[:, :COLUMNS] = self._template
+        rows[:, :COLUMNS] = rows_of_whole_filters(self.problem, 1)
         rows[:, COLUMNS:] = boxes[which, box.PES, np.newaxis]
         fixed = self.problem.space.fixed
         for column, place, level in zip(
