@@ -1,17 +1,18 @@
-"""`dse.certify` and `dse.verify`: proofs over the designs that `dse certify` takes if nothing is said."""
+"""`dse.certify` and `dse.verify`, and a layer as `dse certify` shows it: with ties, lists and more nests."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dse.core.certificate import ProofInterrupted
-from dse.core.listed import Wanted
+from dse.core.layer import in_all
+from dse.core.listed import NONE, Wanted
 from dse.core.problem import is_problem
 from dse.optimum import certify as prove
-from dse.optimum import verify as check
+from dse.optimum import verify as check_proof
 from dse.optimum.beside import nests_of, over_more_nests, problem_of
 from dse.optimum.near import lister_for, with_near
 from dse.optimum.ties import settle_ties, verify_ties
@@ -80,20 +81,14 @@ def certify(
         asked = problem if tiles == problem.options["tiles"] else problem.with_changes(tiles=tiles)
     else:
         asked = over_any_tiles(lambda kind: _provable(problem, kind), problem.model)
-    if wanted:
-        lister_for(asked)
     chosen = str(asked.options["tiles"])
     if tiles is None and time_limit is None and chosen == ANY:
         time_limit = SECONDS_ANY
     try:
-        found = prove(asked, time_limit, cache=cache)
-        if more_nests and not wanted:
-            asked, found = over_more_nests(asked, found, time_limit, cache=cache)
-        found = settle_ties(asked, found, time_limit, cache=cache)
+        asked, found = prove_layer(asked, time_limit, cache, wanted, more_nests)
     except ProofInterrupted as interrupted:
         stopped, nests = interrupted.certificate, nests_of(problem_of(asked, interrupted.certificate))
         raise ProofInterrupted(replace(stopped, tiles=chosen, nests=nests)) from None
-    found = with_near(asked, found, wanted, time_limit)
     return replace(found, tiles=chosen, nests=nests_of(asked))
 
 
@@ -113,4 +108,66 @@ def verify(problem: AnyProblem, certificate: Certificate, seed: int = 0) -> Sequ
     same = certificate.fingerprint == problem.fingerprint
     there = problem if same else problem_of(problem.with_changes(tiles=certificate.tiles), certificate)
     extra = (*verify_ties(there, certificate, seed), *verify_near(there, certificate, seed))
-    return (*check(there, certificate, seed), *extra)
+    return (*check_proof(there, certificate, seed), *extra)
+
+
+def certify_layer(
+    spec: str,
+    accelerator: str,
+    problem: AnyProblem,
+    *,
+    time_limit: float | None = None,
+    cache: bool | str | Path = True,
+    check: bool = False,
+    wanted: Wanted = NONE,
+    more_nests: bool = False,
+) -> tuple[Certificate, dict[str, Any]]:
+    """One layer's certificate, and as plain data; with `check` it is verified, and `verified` says how."""
+    problem, found = prove_layer(problem, time_limit, cache, wanted, more_nests)
+    return found, describe_layer(spec, accelerator, problem, found, check=check)
+
+
+def prove_layer(
+    problem: AnyProblem, time_limit: float | None, cache: bool | str | Path, wanted: Wanted, more_nests: bool
+) -> tuple[AnyProblem, Certificate]:
+    """One layer's certificate, and the problem that it is of.
+
+    `wanted` says which mappings near the optimum come with it, over the nests of the problem alone; without
+    it, see `over_more_nests` for `more_nests`.
+    """
+    if wanted:
+        lister_for(problem)
+    found = prove(problem, time_limit, cache=cache)
+    if more_nests and not wanted:
+        problem, found = over_more_nests(problem, found, time_limit, cache=cache)
+    found = settle_ties(problem, found, time_limit, cache=cache)
+    return problem, with_near(problem, found, wanted, time_limit)
+
+
+def describe_layer(
+    spec: str, accelerator: str, problem: AnyProblem, found: Certificate, *, check: bool = False
+) -> dict[str, Any]:
+    """A layer's certificate as plain data, beside its roofline and what all of its runs take."""
+    entry = found.to_dict(problem, spec, accelerator) | _beside_roofline(problem, found)
+    if found.best is not None:
+        entry |= in_all(problem.layer, found.best.cycles, found.best.energy_nj)
+    sources = problem.model.energy_sources(problem.layer, problem.accelerator)
+    if sources:
+        entry["energies"] = list(sources)
+    if check:
+        entry["verified"] = [asdict(one) for one in verify(problem, found)]
+    return entry
+
+
+def _beside_roofline(problem: AnyProblem, found: Certificate) -> dict[str, Any]:
+    """The layer's roofline, and how far the best mapping is from it; nothing where the model has none."""
+    best = found.best
+    there = problem if best is None else problem.on_machine_of(best.genes)
+    bounds = there.model.roofline(there.layer, there.accelerator)
+    if bounds is None:
+        return {}
+    above: dict[str, float | None] = {"cycles_above": None, "energy_above": None}
+    if best is not None:
+        energy = best.energy_nj / bounds.energy_nj if bounds.energy_nj else None
+        above = {"cycles_above": best.cycles / bounds.cycles, "energy_above": energy}
+    return {"roofline": bounds.to_dict() | above}

@@ -21,7 +21,7 @@ from dse.core.objective import objective_named
 from dse.core.problem import AnyProblem
 from dse.core.proofs import Check
 from dse.optimum import certify, verify
-from dse.optimum.layer import certify_layer
+from dse.optimum.default import certify_layer
 from dse.optimum.network_options import DEFAULTS, NetworkOptions, NetworkTime, SideBySide, side_by_side
 from dse.optimum.total import Total, has_total, least_total
 from dse.optimum.total_check import check_total

@@ -147,7 +147,7 @@ def test_ctrl_c_shows_the_best_mapping_the_bound_and_the_gap(
     def interrupted(asked: Any, time_limit: float | None, **options: Any) -> Certificate:
         raise ProofInterrupted(certify(asked, 1e-9, **options))
 
-    monkeypatch.setattr("dse.optimum.layer.certify", interrupted)
+    monkeypatch.setattr("dse.optimum.default.prove", interrupted)
     command = ["certify", "--layer", "resnet18:5", "--accelerator", "edge", "--objective", "edp", "--json"]
     assert main(command) == 130
     shown = capfd.readouterr()

@@ -242,7 +242,7 @@ def _certify_layer(
     from dse.cli.certify_view import show_layer
     from dse.core.certificate import ProofInterrupted
     from dse.optimum.beside import problem_of
-    from dse.optimum.layer import certify_layer, describe_layer
+    from dse.optimum.default import certify_layer, describe_layer
     from dse.optimum.network import CERTIFICATE, write_layer
     from dse.search.api import MAPPING
     from dse.support.files import make_folder
