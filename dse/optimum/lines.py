@@ -14,7 +14,7 @@ from itertools import combinations
 from typing import Any
 
 from dse.core.certificate import BOUNDED, OPTIMAL, gap_between
-from dse.core.objective import Objective
+from dse.core.objective import Objective, objective_named
 
 SAME = 1e-12
 """Sums of a network's figures are rounded: what is nearer than so much, as a share, counts as equal."""
@@ -57,6 +57,17 @@ class Line:
         return self.latency / self.energy if self.energy else math.inf
 
 
+def sum_of(energy: float, latency: float) -> str:
+    """The objective of these weights."""
+    return f"energy + {latency!r} * latency" if energy and latency else "energy" if energy else "latency"
+
+
+def weights_of(text: str) -> tuple[float, float]:
+    """The weights of energy and latency in an objective, a figure or a sum."""
+    given = {figure.name: weight for figure, weight in objective_named(text).weights} or {text: 1.0}
+    return given.get("energy", 0.0), given.get("latency", 0.0)
+
+
 @dataclass(frozen=True)
 class Closed:
     """The least value, `optimal`, or `bounded` where lines do not touch their choices or a gap is enough."""
@@ -90,19 +101,17 @@ class LineSearch:
             if not self.draw(energy, latency):
                 return None
         while True:
-            best = min(
-                (best, *(line.choice for line in self.lines)), key=lambda one: one.value(self.objective)
-            )
-            loss = best.value(self.objective)
-            corner, pair = self._least_corner()
+            best, loss, corner, pair = self._best_and_corner(best)
             closed = corner >= loss * (1.0 - SAME)
             gap = 0.0 if closed else gap_between(loss, corner)
             self.observe(gap)
             if gap <= self.within or len(self.lines) >= MAX_LINES or not self._draw_next(*pair, best):
                 return Closed(OPTIMAL if closed else BOUNDED, loss if closed else corner, best, loss)
 
-    def _least_corner(self) -> tuple[float, tuple[Line, Line]]:
-        """The least value at a corner of what the lines leave, and the two lines that meet there."""
+    def _best_and_corner(self, best: Choice) -> tuple[Choice, float, float, tuple[Line, Line]]:
+        """The best of a choice and the lines' and its value; the least value at a corner of what the lines
+        leave, and the two lines that meet there."""
+        best = min((best, *(line.choice for line in self.lines)), key=lambda one: one.value(self.objective))
         self.lines.sort(key=lambda line: line.slope)
         found = [(math.inf, (self.lines[0], self.lines[-1]))]
         for one, two in combinations(self.lines, 2):
@@ -114,7 +123,7 @@ class LineSearch:
                 joules, seconds = point
                 value = self.objective.total({"energy": joules, "latency": seconds})
                 found.append((value, (one, two)))
-        return min(found, key=lambda entry: entry[0])
+        return best, best.value(self.objective), *min(found, key=lambda entry: entry[0])
 
     def floors(self, best: Choice) -> list[Line]:
         """What is known of energy alone and of latency alone without a proof, a line each, or nothing."""

@@ -16,7 +16,7 @@ follow from all that is known of each layer (see `dse.optimum.lines`).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,7 +25,18 @@ import numpy as np
 from dse.core.certificate import BOUNDED, Certificate, Incumbent, gap_between
 from dse.core.objective import objective_named
 from dse.core.problem import AnyProblem
-from dse.optimum.lines import SAME, Choice, Closed, Line, LineSearch, Sum, least_of_weights, least_weighted
+from dse.optimum.lines import (
+    SAME,
+    Choice,
+    Closed,
+    Line,
+    LineSearch,
+    Sum,
+    least_of_weights,
+    least_weighted,
+    sum_of,
+    weights_of,
+)
 
 Prove = Callable[[Sequence[tuple[str, AnyProblem]]], Iterator[Certificate]]
 """Proves problems of the layers of those names."""
@@ -108,11 +119,6 @@ def least_total(
     return search.run([one for one in best if one]) if all(best) else None
 
 
-def _text(energy: float, latency: float) -> str:
-    """The objective of these weights."""
-    return f"energy + {latency!r} * latency" if energy and latency else "energy" if energy else "latency"
-
-
 class _Search(LineSearch):
     def __init__(
         self,
@@ -126,6 +132,7 @@ class _Search(LineSearch):
         super().__init__(objective_named(next(iter(problems.values())).objective), within, observe)
         self.bounds = bounds
         self.problems, self.prove, self.over = problems, prove, over
+        self.layers = list(problems.items())
         self.proofs: dict[tuple[str, str], Certificate] = {}
         self._found: dict[tuple[int, float, tuple[Sum, ...]], float] = {}
         self._floors: dict[int, tuple[float, float] | None] = {}
@@ -145,7 +152,7 @@ class _Search(LineSearch):
             return []
         joules, seconds = zip(*(one for one in found if one), strict=True)
         return [
-            Line(energy, latency, sum(map(self._times, range(len(own)), own)), best, own, floor=True)
+            Line(energy, latency, self._total(own), best, own, floor=True)
             for energy, latency, own in ((1.0, 0.0, joules), (0.0, 1.0, seconds))
         ]
 
@@ -166,11 +173,7 @@ class _Search(LineSearch):
         slopes = np.geomspace(ends[0], ends[1], BETWEEN + 2).tolist()
         while True:
             self.lines = [*floors, *map(self._line_of, slopes)]
-            corner, (one, two) = self._least_corner()
-            best = min(
-                (best, *(line.choice for line in self.lines)), key=lambda one: one.value(self.objective)
-            )
-            loss = best.value(self.objective)
+            best, loss, corner, (one, two) = self._best_and_corner(best)
             gap = max(0.0, gap_between(loss, corner))
             self.observe(gap)
             if gap <= self.within or self.over():
@@ -182,23 +185,22 @@ class _Search(LineSearch):
 
     def _line_of(self, slope: float) -> Line:
         """The line of a weight of latency that follows from what is known of each layer."""
-        own = tuple(self._least(place, slope, self._sums(place)) for place in range(len(self.problems)))
-        chosen = [self._best_known(place, 1.0, slope)[1] for place in range(len(self.problems))]
-        least = sum(map(self._times, range(len(own)), own))
-        return Line(1.0, slope, least, self._choice(chosen), own)
+        own = tuple(self._least(place, slope, self._sums(place)) for place in range(len(self.layers)))
+        chosen = [self._best_known(place, 1.0, slope)[1] for place in range(len(self.layers))]
+        return Line(1.0, slope, self._total(own), self._choice(chosen), own)
 
     def _prove_what_gains(self, ends: Sequence[float], slope: float) -> bool:
         """Prove layers under one of two weights whose proofs may raise the line of a slope most; False if
         none may."""
         gains = []
-        for place, name in enumerate(self.problems):
+        for place, (name, problem) in enumerate(self.layers):
             known = self._sums(place)
             now = self._least(place, slope, known)
             for end in ends:
-                if (name, _text(1.0, end)) not in self.proofs:
+                if (name, sum_of(1.0, end)) not in self.proofs:
                     hoped = (1.0, end, self._best_known(place, 1.0, end)[0])
                     gain = self._least(place, slope, (*known, hoped)) - now
-                    gains.append((self._times(place, gain), place, end))
+                    gains.append((gain * problem.layer.repeats, place, end))
         gains.sort(key=lambda one: (-one[0], *one[1:]))
         if not gains or gains[0][0] <= 0:
             return False
@@ -207,8 +209,7 @@ class _Search(LineSearch):
         for gain, place, end in gains:
             if gain >= LIKE * gains[0][0]:
                 asked.setdefault(place, end)
-        names = list(self.problems)
-        chosen = [(names[place], _text(1.0, end)) for place, end in asked.items()]
+        chosen = [(self.layers[place][0], sum_of(1.0, end)) for place, end in asked.items()]
         problems = [(name, self.problems[name].with_changes(objective=text)) for name, text in chosen]
         for key, found in zip(chosen, self.prove(problems), strict=True):
             self.proofs[key] = found
@@ -223,32 +224,37 @@ class _Search(LineSearch):
 
     def _sums(self, place: int) -> tuple[Sum, ...]:
         """What is known of a layer's sums: its roofline, and proofs."""
-        name, problem = list(self.problems.items())[place]
+        name, problem = self.layers[place]
         floors = self._floors.setdefault(place, floors_of(problem))
         known = [(1.0, 0.0, floors[0]), (0.0, 1.0, floors[1])] if floors else []
         for (layer, text), found in self.proofs.items():
             if layer == name:
-                weights = {one.name: weight for one, weight in objective_named(text).weights} or {text: 1.0}
-                known.append((weights.get("energy", 0.0), weights.get("latency", 0.0), found.lower_bound))
+                known.append((*weights_of(text), found.lower_bound))
         return tuple(known)
 
     def _best_known(self, place: int, energy: float, latency: float) -> tuple[float, Incumbent]:
         """The least weighted sum of a layer's known mappings, and the mapping."""
-        name = list(self.problems)[place]
+        name, _ = self.layers[place]
         proven = (found.best for (layer, _), found in self.proofs.items() if layer == name)
+        return self._least_of(place, (one for one in proven if one is not None), energy, latency)
+
+    def _least_of(
+        self, place: int, mappings: Iterable[Incumbent], energy: float, latency: float
+    ) -> tuple[float, Incumbent]:
+        """The least weighted sum of some mappings of a layer and its own best one, and the mapping."""
         found = []
-        for mapping in [self.own[place], *(one for one in proven if one is not None)]:
+        for mapping in (self.own[place], *mappings):
             joules, seconds = self._figures(place, mapping)
             found.append((energy * joules + latency * seconds, mapping))
         return min(found, key=lambda entry: entry[0])
 
     def draw(self, energy: float, latency: float) -> bool:
         """Prove all layers with these weights; False if one has no mapping, or the time is over."""
-        text = _text(energy, latency)
-        known = [self._known(place, energy, latency) for place in range(len(self.problems))]
+        text = sum_of(energy, latency)
+        known = [self._known(place, energy, latency) for place in range(len(self.layers))]
         asked = [
             (name, problem.with_changes(objective=text))
-            for (name, problem), one in zip(self.problems.items(), known, strict=True)
+            for (name, problem), one in zip(self.layers, known, strict=True)
             if one is None and (name, text) not in self.proofs
         ]
         answers, least, chosen = self.prove(asked), [], []
@@ -264,8 +270,7 @@ class _Search(LineSearch):
                 one = found.lower_bound, found.best
             least.append(one[0])
             chosen.append(one[1])
-        total = sum(map(self._times, range(len(least)), least))
-        self.lines.append(Line(energy, latency, total, self._choice(chosen), tuple(least)))
+        self.lines.append(Line(energy, latency, self._total(least), self._choice(chosen), tuple(least)))
         return True
 
     def _known(self, place: int, energy: float, latency: float) -> tuple[float, Incumbent] | None:
@@ -285,27 +290,20 @@ class _Search(LineSearch):
             weights = np.array([[low.energy, high.energy], [low.latency, high.latency]])
             of_low, of_high = np.linalg.solve(weights, [energy, latency])
             bounds.append(float(of_low * low.own[place] + of_high * high.own[place]))
-        values = []
-        for mapping in [self.own[place], *(line.choice.mappings[place] for line in self.lines)]:
-            joules, seconds = self._figures(place, mapping)
-            values.append((energy * joules + latency * seconds, mapping))
-        value, mapping = min(values, key=lambda entry: entry[0])
+        drawn = (line.choice.mappings[place] for line in self.lines)
+        value, mapping = self._least_of(place, drawn, energy, latency)
         enough = max(SAME, self.within * PART)
         return (max(bounds), mapping) if value <= max(bounds) * (1.0 + enough) else None
 
-    def _times(self, place: int, value: float) -> float:
-        return value * self._repeats(place)
+    def _total(self, figures: Sequence[float]) -> float:
+        """The sum of the layers' figures, each times its repeats."""
+        return sum(one * layer.layer.repeats for one, (_, layer) in zip(figures, self.layers, strict=True))
 
     def _choice(self, mappings: Sequence[Incumbent]) -> Choice:
-        figures = [self._figures(place, mapping) for place, mapping in enumerate(mappings)]
-        joules = sum(one[0] * self._repeats(place) for place, one in enumerate(figures))
-        seconds = sum(one[1] * self._repeats(place) for place, one in enumerate(figures))
-        return Choice(tuple(mappings), seconds, joules)
+        joules, seconds = zip(*(self._figures(*one) for one in enumerate(mappings)), strict=True)
+        return Choice(tuple(mappings), self._total(seconds), self._total(joules))
 
     def _figures(self, place: int, mapping: Incumbent) -> tuple[float, float]:
         """Joules and seconds of a layer's mapping, once."""
-        problem = list(self.problems.values())[place]
+        _, problem = self.layers[place]
         return mapping.energy_nj * 1e-9, mapping.cycles * problem.accelerator.cycle_seconds
-
-    def _repeats(self, place: int) -> int:
-        return list(self.problems.values())[place].layer.repeats

@@ -20,7 +20,6 @@ from math import ceil, inf
 
 from dse.core.certificate import Incumbent
 from dse.core.edges import OUTPUT, WEIGHT
-from dse.core.objective import objective_named
 from dse.core.problem import AnyProblem
 from dse.core.residence import Home, Phase, Rates, SharedTiles
 from dse.optimum.chains.proofs import Proofs
@@ -36,6 +35,7 @@ from dse.optimum.chains.tilings import (
     part_of,
     size_of,
 )
+from dse.optimum.lines import weights_of
 from dse.support.arrays import FloatArray
 
 
@@ -66,9 +66,7 @@ class Sharing:
     _inner: dict[tuple[str, Size, bool], float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        objective = objective_named(self.proofs.objective)
-        given = {figure.name: weight for figure, weight in objective.weights} or {self.proofs.objective: 1.0}
-        self.weights = given.get("energy", 0.0), given.get("latency", 0.0)
+        self.weights = weights_of(self.proofs.objective)
 
     @cached_property
     def floor(self) -> float:

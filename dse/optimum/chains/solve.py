@@ -20,7 +20,7 @@ from dse.optimum.chains.sharing import Sharing
 from dse.optimum.chains.tilings import Group
 from dse.optimum.chains.whole import Path, Settling, phase_of
 from dse.optimum.executor import Machine, execute_chain, is_executed
-from dse.optimum.lines import Choice, Closed, Line, LineSearch
+from dse.optimum.lines import Choice, Closed, Line, LineSearch, sum_of
 from dse.support.errors import InputError
 
 
@@ -217,8 +217,7 @@ class _Lines(LineSearch):
         """See LineSearch. The first three, which all others lie between, are drawn in any case."""
         if len(self.lines) >= 3 and self.work.over():
             return False
-        text = f"energy + {latency!r} * latency" if energy and latency else "energy" if energy else "latency"
-        bound, paths, proofs = self.work.settle(text, self.room)
+        bound, paths, proofs = self.work.settle(sum_of(energy, latency), self.room)
         schedule = self.work.schedule(paths, proofs, self.objective)
         if schedule is None:
             return False
