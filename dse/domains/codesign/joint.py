@@ -22,7 +22,7 @@ from dse.core.layer import Layer
 from dse.core.problem import AnyProblem
 from dse.core.reasons import Reason
 from dse.core.space import Block, Gene, GeneVectors
-from dse.domains.codesign.space import HardwareSpace, Point, Priced
+from dse.domains.codesign.space import HardwareSpace, Point, Priced, box_of_point
 from dse.support.arrays import FloatArray, IntArray
 from dse.support.errors import InputError
 from dse.support.validation import check_keys, check_table
@@ -56,12 +56,8 @@ class NetworkDesigns:
 
     def __getitem__(self, index: int, /) -> NetworkDesign:
         row = self.genes[index]
-        at, point = self.space.at(row), tuple(row[self.space.parts[0]].tolist())
-        mappings = tuple(
-            problem.space.decode(self.space.local(at, place, row[np.newaxis]))[0]
-            for place, problem in enumerate(at.problems)
-        )
-        return NetworkDesign(self.space.hardware.values(point), mappings)
+        point = tuple(row[self.space.parts[0]].tolist())
+        return NetworkDesign(self.space.hardware.values(point), self.space.mappings_at(row))
 
     @property
     def designs(self) -> NDArray[Any]:
@@ -137,12 +133,11 @@ class Joint(GeneVectors):
         return lru_cache(MACHINES)(self._ready)
 
     def _ready(self, point: Point) -> Ready:
-        box = tuple((index, index) for index in point)
         try:
             priced = self.hardware.machine(point)
         except InputError as error:
             return Ready(None, (), Reason.BAD_HARDWARE, str(error))
-        if broken := self.hardware.broken(box):
+        if broken := self.hardware.broken(box_of_point(point)):
             reason = Reason.AREA_TOO_LARGE if broken.startswith("area") else Reason.OVER_CAP
             return Ready(priced, (), reason, broken)
         problems = tuple(
@@ -218,13 +213,10 @@ class Joint(GeneVectors):
         found = np.array(genes, dtype=np.int64)
         for row, vector in enumerate(genes):
             at = self.at(vector)
-            for place in range(len(self.layers)):
-                local = self.local(at, place, vector[np.newaxis]) if at.problems else None
-                part = self.parts[place + 1]
-                found[row, part] = 0
-                if local is not None:
-                    space = at.problems[place].space
-                    found[row, part] = self.joined(at, place, space.canonical(local))[0]
+            found[row, len(self.hardware.names) :] = 0
+            for place, problem in enumerate(at.problems):
+                own = problem.space.canonical(self.local(at, place, vector[np.newaxis]))
+                found[row, self.parts[place + 1]] = self.joined(at, place, own)[0]
         return found
 
     def neighbour(self, rng: np.random.Generator, genes: IntArray, /) -> IntArray:
@@ -260,13 +252,11 @@ class Joint(GeneVectors):
             return found
         if not at.problems:
             return np.empty((0, len(genes)), np.int64)
-        local, space = (
-            self.local(at, block.index - 1, genes[np.newaxis])[0],
-            at.problems[block.index - 1].space,
-        )
+        place = block.index - 1
+        local, space = self.local(at, place, genes[np.newaxis])[0], at.problems[place].space
         near = np.concatenate([one.neighbours(local) for one in space.blocks])
         found = np.tile(genes, (len(near), 1))
-        found[:, part] = self.joined(at, block.index - 1, space.canonical(near))
+        found[:, part] = self.joined(at, place, space.canonical(near))
         distinct: IntArray = np.unique(found, axis=0)
         return distinct
 
@@ -307,6 +297,14 @@ class Joint(GeneVectors):
         """The machine of a vector."""
         found: Ready = self.ready(tuple(genes[self.parts[0]].tolist()))
         return found
+
+    def mappings_at(self, genes: IntArray) -> tuple[Any, ...]:
+        """The mappings that a vector stands for; none where it is no machine."""
+        at = self.at(genes)
+        return tuple(
+            problem.space.decode(self.local(at, place, genes[np.newaxis]))[0]
+            for place, problem in enumerate(at.problems)
+        )
 
     def local(self, at: Ready, place: int, genes: IntArray) -> IntArray:
         """The genes (n, local) of a layer in its space on a machine."""

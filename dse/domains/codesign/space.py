@@ -190,19 +190,19 @@ class HardwareSpace:
         return {}
 
     def _intervals(self, box: Box) -> dict[str, Interval]:
-        known: dict[str, Interval] = {
-            name: (values[first], values[last])
-            for (name, values), (first, last) in zip(self.parameters.items(), box, strict=True)
-        }
+        known = self._given(box)
         for name in self._order:
             known[name] = self._ends(self.formulas[name], known)
         return {name: known[name] for name in self.formulas}
 
+    def _given(self, box: Box) -> dict[str, Interval]:
+        """The least and the greatest values of the parameters."""
+        given = zip(self.parameters.items(), box, strict=True)
+        return {name: (values[first], values[last]) for (name, values), (first, last) in given}
+
     def measured(self, box: Box) -> dict[str, Interval]:
         """Bounds of what a box's machines measure, by the names of LIMITED that have a formula."""
-        known: dict[str, Interval] = dict(self.intervals(box))
-        for (name, values), (first, last) in zip(self.parameters.items(), box, strict=True):
-            known[name] = (values[first], values[last])
+        known = self.intervals(box) | self._given(box)
         return {name: self._ends(formula, known) for name, formula in self.measures.items()}
 
     def broken(self, box: Box) -> str:

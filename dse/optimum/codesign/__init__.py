@@ -18,7 +18,7 @@ from dse.support.validation import positive_number, whole_number
 
 if TYPE_CHECKING:
     from dse.core.objective import Objective
-    from dse.core.proofs import Warmer
+    from dse.core.proofs import Prover, Warmer
     from dse.optimum.codesign.branch import State
     from dse.optimum.codesign.caps import Caps
     from dse.optimum.codesign.result import Codesign
@@ -165,21 +165,22 @@ def _refuse_proofs_own(caps: Caps, work: Workload) -> None:
 
 def refuse(layers: Sequence[Layer], space: HardwareSpace) -> None:
     """Say what cannot be proven before the first proof begins."""
-    from dse.core.domains import prover_of
-
-    priced = space.relaxed(next(space.roots()))
     for layer in layers:
-        prover_of(make_problem(layer, priced.hardware, "energy", priced.model)).refuse()
+        _prover(layer, space).refuse()
 
 
 def compile_proofs(layer: Layer, space: HardwareSpace) -> None:
     """Compile what proofs need before machines are priced: bounds at the same time as prices."""
+    prover = _prover(layer, space)
+    if hasattr(prover, "warm"):
+        cast("Warmer", prover).warm()
+
+
+def _prover(layer: Layer, space: HardwareSpace) -> Prover:
     from dse.core.domains import prover_of
 
     priced = space.relaxed(next(space.roots()))
-    prover = prover_of(make_problem(layer, priced.hardware, "energy", priced.model))
-    if hasattr(prover, "warm"):
-        cast("Warmer", prover).warm()
+    return prover_of(make_problem(layer, priced.hardware, "energy", priced.model))
 
 
 def proof_seconds(space: HardwareSpace, clock: Clock) -> Callable[[], float | None]:

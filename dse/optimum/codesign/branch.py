@@ -78,6 +78,11 @@ class Open:
     broken: str = ""
     """The limit that all its machines break, if they do."""
 
+    @property
+    def largest(self) -> Point:
+        """The machine with the most of everything."""
+        return tuple(last for _, last in self.box)
+
 
 @dataclass(frozen=True)
 class State:
@@ -111,7 +116,7 @@ class MachineBoxes:
     best: Incumbent | None = None
     closed: list[Closed] = field(default_factory=list)
     lemmas: list[tuple[Lemma, Ask, int]] = field(default_factory=list)
-    """Every proof, what was asked, and for which root."""
+    """Every proof, what was asked, and of which layer."""
     times: Sequence[float] = ()
     """How often each layer counts; its repeats if it is not said."""
     parts: Sequence[Part] = ()
@@ -227,9 +232,7 @@ class MachineBoxes:
             priced = structure.machine(point)
             for place in range(len(self.layers)):
                 structure.draw(place, priced, rng)
-            found = structure.choose(structure.each(priced))
-            if found is not None and found.value < self.value:
-                self.best = Incumbent(point, found)
+            self._take(point, structure.choose(structure.each(priced)))
             tried += 1
             if tried == TRIED_MACHINES or self.clock.over:
                 return
@@ -245,9 +248,8 @@ class MachineBoxes:
             return False
         spread = [place for place, (first, last) in enumerate(one.box) if first < last]
         free = self.space.allowed(one.box) and not self.space.costly.intersection(spread)
-        largest = tuple(last for _, last in one.box)
         structure = self.structures[one.root]
-        one.single = not spread or (free and structure.machine(largest) == structure.relaxed(one.box))
+        one.single = not spread or (free and structure.machine(one.largest) == structure.relaxed(one.box))
         return True
 
     def _prove_all(self, boxes: Sequence[Open]) -> None:
@@ -321,7 +323,7 @@ class MachineBoxes:
             asked, self.prover([ask for *_, ask in asked]), strict=True
         ):
             lemma = self.structures[one.root].learn(len(self.lemmas), place, one.box, weight, proven)
-            self.lemmas.append((lemma, ask, one.root))
+            self.lemmas.append((lemma, ask, place))
             self.cpu_seconds += proven.seconds
             self.fresh += not proven.cached
 
@@ -332,13 +334,15 @@ class MachineBoxes:
         chosen = structure.choose(structure.each(relaxed))
         if chosen is None:
             return
-        largest = tuple(last for _, last in one.box)
-        for point in {largest, structure.least_machine(one.box, chosen, relaxed)}:
+        for point in {one.largest, structure.least_machine(one.box, chosen, relaxed)}:
             if self.space.broken(box_of_point(point)):
                 continue
-            found = structure.choose(structure.each(structure.machine(point)))
-            if found is not None and found.value < self.value:
-                self.best = Incumbent(point, found)
+            self._take(point, structure.choose(structure.each(structure.machine(point))))
+
+    def _take(self, point: Point, found: Chosen | None) -> None:
+        """The best is this, where it is better."""
+        if found is not None and found.value < self.value:
+            self.best = Incumbent(point, found)
 
     def _close(self, one: Open) -> Closed:
         return Closed(one.box, self._bound_of(one), "")

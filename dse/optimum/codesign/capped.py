@@ -17,12 +17,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from dse.core.certificate import BOUNDED, INFEASIBLE
-from dse.core.domains import make_problem
 from dse.domains.codesign.space import Box
-from dse.optimum.codesign.branch import Closed, Incumbent, MachineBoxes, Open
+from dse.optimum.codesign.branch import Closed, MachineBoxes, Open
 from dse.optimum.codesign.caps import NO_CAPS, CappedStructure, Caps, least_within
-from dse.optimum.codesign.proving import Cache, OutOfTime
-from dse.optimum.front import Front, certify_front
+from dse.optimum.codesign.proving import Cache, OutOfTime, prove_front
+from dse.optimum.front import Front
 
 
 @dataclass
@@ -56,7 +55,6 @@ class CappedBoxes(MachineBoxes):
         """What the fronts of the layers say of a machine; the best network on it, if it is better."""
         structure = self.structures[one.root]
         assert isinstance(structure, CappedStructure)
-        point = tuple(last for _, last in one.box)
         fronts = self._fronts(one)
         if any(front.status == INFEASIBLE for front in fronts):
             return math.inf, fronts
@@ -85,20 +83,17 @@ class CappedBoxes(MachineBoxes):
                 ],
                 least.choices,
             )
-            if chosen.value < self.value:
-                self.best = Incumbent(point, chosen)
+            self._take(one.largest, chosen)
         return least.bound, fronts
 
     def _fronts(self, one: Open) -> list[Front]:
         """The exact front of each layer on the largest machine of a box."""
         begun, found = time.process_time(), []
-        priced = self.structures[one.root].machine(tuple(last for _, last in one.box))
+        priced = self.structures[one.root].machine(one.largest)
         for layer in self.layers:
-            problem = make_problem(layer, priced.hardware, "latency, energy", priced.model)
-            left = None if self.clock.left == math.inf else self.clock.left
-            if left is not None and left <= 0:
+            if self.clock.left <= 0:
                 raise OutOfTime
-            found.append(certify_front(problem, left, cache=self.cache))
+            found.append(prove_front(layer, priced, self.clock, self.cache))
             self.more_proofs += len(found[-1].steps)
             self.fresh += sum(not step.certificate.cached for step in found[-1].steps)
             if found[-1].status == BOUNDED:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -203,17 +202,10 @@ class CappedStructure(Structure):
         """The slope between what touches two lines that are next to each other, around the lowest corner."""
         if len(self.weights) < 2 or not all(mappings for _, _, mappings in each):
             return None
-        weights = sorted({math.inf if one is None else one for one in (*self.weights, *more)})
-        touching = [self.at_weight(each, weight) for weight in weights]
-        for slow, fast in pairwise(touching):
-            if slow.cycles <= fast.cycles or fast.energy <= slow.energy:
-                continue
-            if not fast.cycles * (1 - KEPT) <= bound.corner.cycles <= slow.cycles * (1 + KEPT):
-                continue
-            weight = (fast.energy - slow.energy) / (slow.cycles - fast.cycles)
-            if all(abs(weight - tried) > 1e-9 * weight for tried in more):
-                return weight
-        return None
+        at = bound.corner.cycles
+        return self.weight_between(
+            each, more, lambda fewest, most: fewest * (1 - KEPT) <= at <= most * (1 + KEPT)
+        )
 
 
 def _fewest(line: Line, rate: float) -> float:

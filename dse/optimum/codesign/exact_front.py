@@ -17,18 +17,15 @@ import math
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 
 import numpy as np
 
 from dse.core.certificate import BOUNDED, INFEASIBLE
-from dse.core.domains import make_problem
 from dse.domains.codesign.space import Box, Point, box_of_point
 from dse.optimum.codesign.branch import Incumbent, MachineBoxes, Open
 from dse.optimum.codesign.lemmas import int_if_whole
 from dse.optimum.codesign.machine import EQUAL, Chosen, Each
-from dse.optimum.codesign.proving import Cache, OutOfTime
-from dse.optimum.front import certify_front
+from dse.optimum.codesign.proving import Cache, OutOfTime, prove_front
 from dse.optimum.network_front import summed_fronts, undominated_points
 from dse.support.arrays import BoolArray, FloatArray
 
@@ -173,21 +170,15 @@ class FrontBoxes(MachineBoxes):
         each = structure.each(structure.relaxed(one.box))
         if not all(mappings for _, _, mappings in each):
             return None
-        weights = sorted({math.inf if w is None else w for w in (*structure.weights, *one.more)})
-        touching = [structure.at_weight(each, weight) for weight in weights]
         corners = self.archive.corners(self._least_area(one.box))
         # The seconds of a corner are from those of the point before it to its own.
         spans = np.stack([np.insert(corners[:-1, 0], 0, 0.0), corners[:, 0]], axis=1)[still]
-        for slow, fast in pairwise(touching):
-            if slow.cycles <= fast.cycles or fast.energy <= slow.energy:
-                continue
-            ends = np.array([fast.cycles, slow.cycles]) * structure.cycle_seconds
-            if not ((spans[:, 1] > ends[0]) & (spans[:, 0] < ends[1])).any():
-                continue
-            weight = (fast.energy - slow.energy) / (slow.cycles - fast.cycles)
-            if all(abs(weight - tried) > 1e-9 * weight for tried in one.more):
-                return weight
-        return None
+
+        def is_open(fewest: float, most: float) -> bool:
+            ends = np.array([fewest, most]) * structure.cycle_seconds
+            return bool(((spans[:, 1] > ends[0]) & (spans[:, 0] < ends[1])).any())
+
+        return structure.weight_between(each, one.more, is_open)
 
     # Points
 
@@ -198,9 +189,8 @@ class FrontBoxes(MachineBoxes):
         each = structure.each(relaxed)
         if not all(mappings for _, _, mappings in each):
             return
-        weights = {math.inf if weight is None else weight for weight in (*structure.weights, *one.more)}
-        points = {tuple(last for _, last in one.box)}
-        for weight in sorted(weights):
+        points = {one.largest}
+        for weight in structure.ascending_weights(one.more):
             chosen = structure.at_weight(each, weight)
             points.add(structure.least_machine(one.box, chosen, relaxed))
         for point in sorted(points):
@@ -235,18 +225,14 @@ class FrontBoxes(MachineBoxes):
 
     def _add_front(self, one: Open) -> None:
         """Prove the front of every layer on a machine alone, and add them up."""
-        point = tuple(last for _, last in one.box)
         structure = self.structures[one.root]
-        priced = structure.machine(point)
+        priced = structure.machine(one.largest)
         for place, layer in enumerate(self.layers):
-            problem = make_problem(layer, priced.hardware, "latency, energy", priced.model)
-            front = certify_front(
-                problem, None if self.clock.left == math.inf else self.clock.left, cache=self.cache
-            )
+            front = prove_front(layer, priced, self.clock, self.cache)
             self.fronts += 1
             self.cut |= front.status == BOUNDED
             if front.status == INFEASIBLE:
                 return
             for best in front.points:
                 structure.known[place].add_mapping(best.mapping)
-        self.epsilon = max(self.epsilon, self._keep(one.root, point, structure.each(priced)))
+        self.epsilon = max(self.epsilon, self._keep(one.root, one.largest, structure.each(priced)))

@@ -44,9 +44,32 @@ def dearest_parameter(structure: Structure, box: Box, chosen: Chosen | None) -> 
     effects = {}
     for place in spread:
         if needs and needs[place] > box[place][0]:
-            effects[place] = structure.effect(box, place, chosen, needs[place])
+            effects[place] = _effect(structure, box, place, chosen, needs[place])
         # Nothing is paid for it: what it changes of limits decides.
         if effects.get(place, (0.0,))[0] <= 0:
-            effects[place] = (0.0, *structure.effect(box, place, None, box[place][1])[1:])
+            effects[place] = (0.0, *_effect(structure, box, place, None, box[place][1])[1:])
     at = max(spread, key=lambda place: (effects[place], -place))
     return Dearest(at, effects[at][0], needs[at] if needs else box[at][1])
+
+
+def _effect(
+    structure: Structure, box: Box, at: int, chosen: Chosen | None, last: int
+) -> tuple[float, float, float]:
+    """What a parameter changes up to a value: the mappings' energy, what is limited, its own ratio."""
+    first = box[at][0]
+    ends = [
+        tuple((index, index) if place == at else one for place, one in enumerate(box))
+        for index in (first, last)
+    ]
+    low, high = (structure.prices(end, 0.0)[1:-1] for end in ends)
+    mappings = chosen.mappings if chosen else ()
+    energy = sum(
+        structure.times[place] * count * (dear - cheap)
+        for place, mapping in enumerate(mappings)
+        for count, cheap, dear in zip(structure.paid_counts(place, mapping, box), low, high, strict=True)
+    )
+    space = structure.space
+    measured = [space.measured(end) for end in ends]
+    size = sum((measured[1][name][1] - measured[0][name][1]) / most for name, most in space.limits.items())
+    values = space.parameters[space.names[at]]
+    return energy, size, values[last] / values[first]

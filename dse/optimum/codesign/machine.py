@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import islice, pairwise
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -275,31 +275,27 @@ class Structure:
         near = any(abs(weight - tried) <= 1e-9 * weight for tried in more)
         return None if near or not 0 < weight < math.inf else weight
 
+    def ascending_weights(self, more: Sequence[float]) -> list[float]:
+        """The weights of all lines; that of cycles alone is inf."""
+        return sorted({math.inf if weight is None else weight for weight in (*self.weights, *more)})
+
+    def weight_between(
+        self, each: Each, more: Sequence[float], is_open: Callable[[float, float], bool]
+    ) -> float | None:
+        """The slope between what touches two neighbouring lines, of the first whose cycles are `is_open`."""
+        touching = [self.at_weight(each, weight) for weight in self.ascending_weights(more)]
+        for slow, fast in pairwise(touching):
+            if slow.cycles <= fast.cycles or fast.energy <= slow.energy:
+                continue
+            weight = (fast.energy - slow.energy) / (slow.cycles - fast.cycles)
+            new = all(abs(weight - tried) > 1e-9 * weight for tried in more)
+            if new and is_open(fast.cycles, slow.cycles):
+                return weight
+        return None
+
     # Machines
 
-    def effect(self, box: Box, at: int, chosen: Chosen | None, last: int) -> tuple[float, float, float]:
-        """What a parameter changes up to a value: the mappings' energy, what is limited, its own ratio."""
-        first = box[at][0]
-        ends = [
-            tuple((index, index) if place == at else one for place, one in enumerate(box))
-            for index in (first, last)
-        ]
-        low, high = (self.prices(end, 0.0)[1:-1] for end in ends)
-        energy = sum(
-            times * count * (dear - cheap)
-            for place, times in enumerate(self.times)
-            for count, cheap, dear in zip(
-                self._counts(place, chosen.mappings[place], box) if chosen else (), low, high, strict=False
-            )
-        )
-        measured = [self.space.measured(end) for end in ends]
-        size = sum(
-            (measured[1][name][1] - measured[0][name][1]) / limit for name, limit in self.space.limits.items()
-        )
-        values = self.space.parameters[self.space.names[at]]
-        return energy, size, values[last] / values[first]
-
-    def _counts(self, place: int, mapping: Any, box: Box) -> tuple[float, ...]:
+    def paid_counts(self, place: int, mapping: Any, box: Box) -> tuple[float, ...]:
         """How often a mapping pays each energy that varies: what it takes more at 2 than at 1."""
         key = place, mapping.to_json()
         if key not in self._paid:

@@ -114,14 +114,6 @@ class JointNetwork:
             tuple(float(one.energy_nj[0]) for one in found),
         )
 
-    def designs_at(self, genes: IntArray) -> tuple[Any, ...]:
-        """The mappings that one feasible vector stands for."""
-        at = self.space.at(genes)
-        return tuple(
-            problem.space.decode(self.space.local(at, place, genes[np.newaxis]))[0]
-            for place, problem in enumerate(at.problems)
-        )
-
     def _evaluations(self, genes: IntArray, found: Sequence[Priced]) -> Evaluations:
         repeats = [layer.repeats for layer in self.space.layers]
         cycles = np.array([_total(one.cycles, repeats) for one in found]).astype(np.int64)

@@ -10,11 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dse.core.clock import Clock
 from dse.core.domains import make_problem
 from dse.core.layer import Layer
 from dse.core.problem import AnyProblem
 from dse.domains.codesign.space import Priced
 from dse.optimum import certify
+from dse.optimum.front import Front, certify_front
 from dse.optimum.network_options import side_by_side
 
 NJ = 1e-9
@@ -75,6 +77,12 @@ def prove(ask: Ask, cache: Cache, seconds: float | None) -> Proven:
         least = math.floor(least / unit) if ask.figure == "latency" else least / unit * (1 - 1e-12)
     mapping = None if best is None else best.mapping
     return Proven(float(least), found.status != "bounded", mapping, time.process_time() - begun, found.cached)
+
+
+def prove_front(layer: Layer, machine: Priced, clock: Clock, cache: Cache) -> Front:
+    """The exact front of a layer on a machine, or what there is time for."""
+    problem = make_problem(layer, machine.hardware, "latency, energy", machine.model)
+    return certify_front(problem, None if clock.left == math.inf else clock.left, cache=cache)
 
 
 @contextmanager

@@ -226,10 +226,6 @@ def _layers(
 
 
 def _certificate(search: MachineBoxes, network: str, bound: float) -> dict[str, Any]:
-    places = {id(lemma): 0 for lemma, _, _ in search.lemmas}
-    for structure in search.structures:
-        for place, known in enumerate(structure.known):
-            places.update({id(lemma): place for lemma in known.lemmas})
     return {
         "network": network,
         "objective": search.objective.name,
@@ -244,7 +240,7 @@ def _certificate(search: MachineBoxes, network: str, bound: float) -> dict[str, 
         ],
         "lemmas": [
             {
-                "layer": places[id(lemma)],
+                "layer": place,
                 "figure": ask.figure,
                 "weight": ask.weight,
                 "limits": lemma.limits,
@@ -253,7 +249,7 @@ def _certificate(search: MachineBoxes, network: str, bound: float) -> dict[str, 
                 "hardware": ask.priced.hardware.to_dict(),
                 "cost_model": ask.priced.model.spec,
             }
-            for lemma, ask, _ in search.lemmas
+            for lemma, ask, place in search.lemmas
         ],
     }
 

@@ -160,7 +160,7 @@ def _best(problem: JointNetwork, joint: Joint, record: Record, each: int) -> dic
         return None
     genes = record.genes(record.best, record.best + 1)[0]
     costs = record.evaluations(record.best, record.best + 1)
-    mappings = problem.network_at(genes).mappings or problem.designs_at(genes)
+    mappings = problem.network_at(genes).mappings or problem.space.mappings_at(genes)
     chosen = Chosen(float(costs.loss[0]), float(costs.energy_nj[0]), int(costs.cycles[0]), tuple(mappings))
     found = Incumbent(tuple(genes[joint.parts[0]].tolist()), chosen)
     return described_design(joint.hardware, joint.layers, found) | {"evaluation": (record.best + 1) * each}
