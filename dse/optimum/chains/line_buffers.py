@@ -15,15 +15,22 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain as joined
-from itertools import combinations
 
 from dse.core.edges import INPUT, OUTPUT, WEIGHT
 from dse.core.layer import Layer
 from dse.core.residence import Phase, Rates
 from dse.optimum.chains.proofs import Proofs
 from dse.optimum.chains.sharing import Sharing
-from dse.optimum.chains.tilings import Group, Move, Part, Tiling, ascending_divisors, carried_moves, reach_of
+from dse.optimum.chains.tilings import (
+    Group,
+    Move,
+    Part,
+    Tiling,
+    ascending_divisors,
+    operands_inside,
+    reach_of,
+    subsets,
+)
 
 
 def rows_of(layer: Layer, rows: int) -> Layer:
@@ -73,35 +80,23 @@ def line_buffers(group: Group, words: Words, room: int) -> Iterator[Tiling]:
             choices = {f"{WEIGHT} of {at}": words.weights[at] for at in (0, 1) if at not in group.weights}
             if not group.reads and reach_of(one) > one.stride[0]:
                 choices[INPUT] = words.reads(tallest)
-            for held in _subsets(tuple(choices)):
+            for held in subsets(tuple(choices)):
                 now = taken + sum(choices[name] for name in held)
                 if now <= room:
                     yield _tiling(group, found, (rows, steps), frozenset(held), now)
 
 
-def _subsets(items: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    return joined.from_iterable(combinations(items, size) for size in range(len(items) + 1))
-
-
 def _tiling(group: Group, steps: Steps, second: tuple[int, int], held: frozenset[str], taken: int) -> Tiling:
     """One way, as a tiling of rows alone."""
     one, two = group.layers
-    inside = [{OUTPUT}, {INPUT}]
-    inside[0] |= {INPUT} if group.reads or INPUT in held else set()
-    inside[1] |= {OUTPUT} if group.makes else set()
-    for at in (0, 1):
-        inside[at] |= {WEIGHT} if at in group.weights or f"{WEIGHT} of {at}" in held else set()
-    parts = [
-        Part(0, count, Phase(rows_of(one, rows), tuple(sorted(inside[0])), taken))
-        for rows, count in steps.made
-    ]
+    weights = [at for at in (0, 1) if f"{WEIGHT} of {at}" in held]
+    first = operands_inside(group, 0, weights, INPUT in held, True)
+    parts = [Part(0, count, Phase(rows_of(one, rows), first, taken)) for rows, count in steps.made]
     rows, count = second
-    parts.append(Part(1, count, Phase(rows_of(two, rows), tuple(sorted(inside[1])), taken)))
-    moves, names = [], []
-    for at, layer in enumerate(group.layers):
-        if f"{WEIGHT} of {at}" in held:
-            moves.append(Move(at, WEIGHT, touched(layer)[WEIGHT], 1))
-            names.append(f"{WEIGHT} of {layer.name}")
+    last = operands_inside(group, 1, weights, True, False)
+    parts.append(Part(1, count, Phase(rows_of(two, rows), last, taken)))
+    moves = [Move(at, WEIGHT, touched(group.layers[at])[WEIGHT], 1) for at in weights]
+    names = [f"{WEIGHT} of {group.layers[at].name}" for at in weights]
     if INPUT in held:
         moves += _lines(one, steps)
         names.append(f"{INPUT} of {one.name}, some rows of it")
@@ -170,15 +165,8 @@ class LineBuffers(Sharing):
 
     def _bound(self, tiling: Tiling) -> float:
         """What each part costs with all that can be held in place, and each word over the edge once."""
-        (energy, latency), total = self.weights, 0.0
-        for part in tiling.parts:
-            moved = energy * self._moved(tiling, part, self._rates[0])
-            found = part.count * self._all_held(self.proofs, part) + moved
-            if latency:
-                spent = energy * part.count * self._all_held(self._by_energy, part) if energy else 0.0
-                found = max(found, spent + moved + latency * self._at_ports(tiling, part))
-            total += found
-        return total
+        rates, _ = self._rates
+        return self._over_parts(tiling, self._all_held, lambda one, part: self._moved(one, part, rates))
 
     def _spent(self, tiling: Tiling, part: Part) -> float:
         """Without whole blocks: how rows come in pieces is not gone into."""
@@ -196,5 +184,4 @@ class LineBuffers(Sharing):
         words = touched(part.phase.layer)
         each = {INPUT: rates.comes[0], WEIGHT: rates.comes[1], OUTPUT: rates.goes}
         once = sum(words[name] * each[name] for name in words if name not in part.phase.held)
-        held = sum(move.count * move.words * each[move.tensor] for move in carried_moves(tiling, part))
-        return part.count * once + held
+        return part.count * once + self._held(tiling, part, rates)

@@ -13,7 +13,7 @@ one of least energy as well, and a gap may remain.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import ceil, inf
@@ -288,13 +288,22 @@ class Sharing:
 
     def _parts(self, tiling: Tiling) -> float:
         """A bound from the proofs of its parts."""
+        return self._over_parts(tiling, lambda proofs, part: proofs.bound(part.phase), self._spent)
+
+    def _over_parts(
+        self,
+        tiling: Tiling,
+        least: Callable[[Proofs, Part], float],
+        moved: Callable[[Tiling, Part], float],
+    ) -> float:
+        """A bound from the least that a run of each part costs by proofs, and the energy that it moves."""
         (energy, latency), total = self.weights, 0.0
         for part in tiling.parts:
-            moves = energy * self._spent(tiling, part)
-            found = part.count * self.proofs.bound(part.phase) + moves
+            moves = energy * moved(tiling, part)
+            found = part.count * least(self.proofs, part) + moves
             if latency:
-                spent = energy * part.count * self._by_energy.bound(part.phase) + moves if energy else 0.0
-                found = max(found, spent + latency * self._at_ports(tiling, part))
+                spent = energy * part.count * least(self._by_energy, part) if energy else 0.0
+                found = max(found, spent + moves + latency * self._at_ports(tiling, part))
             total += found
         return total
 

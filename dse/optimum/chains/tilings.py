@@ -11,11 +11,12 @@ outside in any order: the two-level machine of `docs/timeloop.md`. What it moves
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations, product
 from math import inf
+from typing import TypeVar
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from dse.core.layer import Layer
 from dse.core.residence import Phase, Rates
 from dse.support.jit import load_kernels
 
+Item = TypeVar("Item")
 Size = tuple[int, int, int]
 """Rows, columns, and what is summed over."""
 ORDER = ("I", "W", "O")
@@ -164,13 +166,14 @@ def fitting_tilings(group: Group, room: int) -> Iterator[Tiling]:
     rows = group.sizes[0][0]
     for split in ascending_divisors(rows):
         open_ = [place for place in range(len(group.layers)) if place not in group.weights]
-        for held in _subsets(open_ if split > 1 else ()):
+        for held in subsets(open_ if split > 1 else ()):
             yield from _with_rows(group, room, split, held)
     if len(group.layers) == 2 and not group.whole_rows[0]:
         yield from _columns_outside(group, room)
 
 
-def _subsets(items: Sequence[int]) -> Iterator[tuple[int, ...]]:
+def subsets(items: Sequence[Item]) -> Iterator[tuple[Item, ...]]:
+    """All subsets, the smallest first."""
     for size in range(len(items) + 1):
         yield from combinations(items, size)
 
@@ -210,20 +213,25 @@ Step = tuple[tuple[int, ...], tuple[Part, ...], tuple[Move, ...]]
 def _alone(group: Group, split: int, held: tuple[int, ...], taken: int, place: int, room: int) -> Step | None:
     """A layer by itself in a part of the rows: what its neighbours hand it and take from it is whole."""
     rows, columns, sums = group.sizes[place]
-    part, last = rows // split, len(group.sizes) - 1
-    inside = {WEIGHT} if place in (*held, *group.weights) else set()
-    for tensor, here, kept, words, bits in (
-        (INPUT, place > 0, group.reads, part * sums, group.bits[2]),
-        (OUTPUT, place < last, group.makes, part * columns, group.bits[2]),
-    ):
-        if here:
-            taken += words * bits
-        if here or kept:
-            inside.add(tensor)
+    part, before, behind = rows // split, place > 0, place < len(group.sizes) - 1
+    taken += part * (sums * before + columns * behind) * group.bits[2]
     if taken > room:
         return None
-    phase = Phase(part_of((part, columns, sums)), tuple(sorted(inside)), taken)
-    return (1,) * (place < last), (Part(place, split, phase),), ()
+    inside = operands_inside(group, place, held, before, behind)
+    phase = Phase(part_of((part, columns, sums)), inside, taken)
+    return (1,) * behind, (Part(place, split, phase),), ()
+
+
+def operands_inside(
+    group: Group, place: int, held: Collection[int], reads: bool, makes: bool
+) -> tuple[str, ...]:
+    """The operands of a layer that are in place: what it `reads` and `makes` there or what stays whole, and
+    the weights of layers that are held.
+    """
+    found = {WEIGHT: place in held or place in group.weights}
+    found[INPUT] = reads or (group.reads and place == 0)
+    found[OUTPUT] = makes or (group.makes and place == len(group.layers) - 1)
+    return tuple(sorted(name for name, inside in found.items() if inside))
 
 
 def _pairs(
@@ -231,8 +239,7 @@ def _pairs(
 ) -> Iterator[Step]:
     """Two layers whose intermediate is split by columns too, each part of it in a round of both."""
     (rows, middle, sums), (_, columns, _) = group.sizes[place : place + 2]
-    part, last = rows // split, len(group.sizes) - 1
-    before, behind = place > 0, place + 1 < last
+    part, before, behind = rows // split, place > 0, place + 2 < len(group.sizes)
     for count in ascending_divisors(middle)[1:]:
         for hold_in, hold_out in product((False, True), repeat=2):
             # What stays anyway is not held besides.
@@ -249,12 +256,8 @@ def _pairs(
                 (split, count),
                 (part, middle // count),
                 now,
-                first={OUTPUT}
-                | ({INPUT} if before or hold_in or (group.reads and place == 0) else set())
-                | ({WEIGHT} if place in (*held, *group.weights) else set()),
-                second={INPUT}
-                | ({OUTPUT} if behind or hold_out or (group.makes and place + 1 == last) else set())
-                | ({WEIGHT} if place + 1 in (*held, *group.weights) else set()),
+                first=operands_inside(group, place, held, before or hold_in, True),
+                second=operands_inside(group, place + 1, held, True, behind or hold_out),
                 moves=(
                     *((Move(place, INPUT, part * sums, split),) if hold_in else ()),
                     *((Move(place + 1, OUTPUT, part * columns, split),) if hold_out else ()),
@@ -269,15 +272,15 @@ def _rounds(
     tile: tuple[int, int],
     taken: int,
     *,
-    first: set[str],
-    second: set[str],
+    first: tuple[str, ...],
+    second: tuple[str, ...],
     moves: tuple[Move, ...],
 ) -> Step:
     """The parts of two layers: of the second one, those that begin sums, and those that go on with them."""
     (_, _, sums), (_, columns, _) = group.sizes[place : place + 2]
     (rows, count), (part, middle) = splits, tile
-    one = Phase(part_of((part, middle, sums)), tuple(sorted(first)), taken)
-    begin = Phase(part_of((part, columns, middle)), tuple(sorted(second)), taken)
+    one = Phase(part_of((part, middle, sums)), first, taken)
+    begin = Phase(part_of((part, columns, middle)), second, taken)
     go_on = Phase(begin.layer, begin.held, taken, returned=True)
     parts = [Part(place, rows * count, one), Part(place + 1, rows, begin)]
     if count > 1:
@@ -299,14 +302,13 @@ def _columns_outside(group: Group, room: int) -> Iterator[Tiling]:
         choices = [one for one in choices if one[1] not in group.weights]
         choices += [(INPUT, 0, rows * sums, 1, wide_in)] if not group.reads else []
         choices += [(OUTPUT, 1, rows * columns, 1, wide)] if not group.makes else []
-        for held in _subsets(range(len(choices))):
+        for held in subsets(range(len(choices))):
             chosen = [choices[one] for one in held]
             now = group.taken + part * across * wide + sum(words * bits for *_, words, _, bits in chosen)
             if now > room:
                 continue
-            inside = [{tensor for tensor, at, *_ in chosen if at == place} for place in (0, 1)]
-            for place in group.weights:
-                inside[place].add(WEIGHT)
+            tensors = {tensor for tensor, *_ in chosen}
+            weights = [at for tensor, at, *_ in chosen if tensor == WEIGHT]
             moves = tuple(Move(at, tensor, words, times) for tensor, at, words, times, _ in chosen)
             step = _rounds(
                 group,
@@ -314,8 +316,8 @@ def _columns_outside(group: Group, room: int) -> Iterator[Tiling]:
                 (split, count),
                 (part, across),
                 now,
-                first=inside[0] | {OUTPUT} | ({INPUT} if group.reads else set()),
-                second=inside[1] | {INPUT} | ({OUTPUT} if group.makes else set()),
+                first=operands_inside(group, 0, weights, INPUT in tensors, True),
+                second=operands_inside(group, 1, weights, True, OUTPUT in tensors),
                 moves=moves,
             )
             names = tuple(f"{tensor} of {group.layers[at].name}" for tensor, at, *_ in chosen)

@@ -11,8 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import chain as joined
-from itertools import combinations
 from math import inf
 
 from dse.core.residence import Home, Phase
@@ -20,7 +18,7 @@ from dse.optimum.chains.line_buffers import LineBuffers
 from dse.optimum.chains.program import Program
 from dse.optimum.chains.proofs import Proofs
 from dse.optimum.chains.sharing import Sharing
-from dse.optimum.chains.tilings import Group, is_product
+from dse.optimum.chains.tilings import Group, is_product, subsets
 from dse.optimum.lines import SAME
 
 Step = tuple[int, int]
@@ -77,9 +75,7 @@ def phase_of(program: Program, place: int, staying: frozenset[int]) -> Phase:
 
 def all_subsets(items: Iterable[int]) -> Iterator[frozenset[int]]:
     """All subsets, the smallest first."""
-    items = sorted(items)
-    sizes = range(len(items) + 1)
-    return map(frozenset, joined.from_iterable(combinations(items, size) for size in sizes))
+    return map(frozenset, subsets(sorted(items)))
 
 
 def relaxed(program: Program, place: int) -> Phase:

@@ -156,13 +156,10 @@ def read_design(space: Any, data: object, where: str) -> ChainDesign:
     """The design in parsed JSON; InputError where it is none."""
     found = read_schema(_Data, data, where)
     plan = plan_of(space.shares, found.stays, found.shared, where)
-    mappings = []
-    parts = [
-        member.name
-        for member, one in zip(space.members, space.readings(plan), strict=True)
-        if one is not None
-    ]
-    check_keys(found.mappings, f"{where}: mappings", required=parts)
-    for member, one in zip(space.members, space.readings(plan), strict=True):
-        mappings.append(None if one is None else one.problem.read_mapping(found.mappings[member.name], where))
-    return ChainDesign(plan, space.shares, _names(space), tuple(mappings))
+    names, given = _names(space), found.mappings
+    parts = dict(zip(names, space.readings(plan), strict=True))
+    check_keys(given, f"{where}: mappings", required=[name for name, one in parts.items() if one is not None])
+    mappings = (
+        None if one is None else one.problem.read_mapping(given[name], where) for name, one in parts.items()
+    )
+    return ChainDesign(plan, space.shares, names, tuple(mappings))

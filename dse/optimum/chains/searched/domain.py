@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from math import inf
 from typing import Any, ClassVar
 
-from dse.core.certificate import BOUNDED, INFEASIBLE, OPTIMAL, Certificate, Counts, priced_mapping
+from dse.core.certificate import INFEASIBLE, Certificate, Counts, priced_mapping
 from dse.core.clock import Clock
 from dse.core.cost_models import cost_model as core_model
 from dse.core.domains import domain_of
@@ -78,11 +78,10 @@ class ChainProver:
             over=lambda: clock.over,
         )
         counts = Counts(sum(map(len, found.known.values())), 0, 0, 0, 0, 0, problem.space.mappings)
-        if found.best is None:
-            status = INFEASIBLE if found.lower_bound == inf else BOUNDED
-            return Certificate(problem.fingerprint, status, found.lower_bound, None, counts, clock.seconds)
-        best = priced_mapping(problem, problem.proven(found.best))
-        assert best is not None
-        bound = min(found.lower_bound, best.loss * (1 - ROUNDED))
-        status = OPTIMAL if found.status == OPTIMAL else BOUNDED
+        best, bound = None, found.lower_bound
+        status = INFEASIBLE if found.best is None and bound == inf else found.status
+        if found.best is not None:
+            best = priced_mapping(problem, problem.proven(found.best))
+            assert best is not None
+            bound = min(bound, best.loss * (1 - ROUNDED))
         return Certificate(problem.fingerprint, status, bound, best, counts, clock.seconds)

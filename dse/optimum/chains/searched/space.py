@@ -195,13 +195,11 @@ class ChainSpace(GeneVectors):
             return self._shared_otherwise(genes)
         member, inner = self._inner[own]
         reading = self.readings(self.plan(genes))[self.members.index(member)]
-        if reading is None:
-            return np.zeros((0, len(genes)), dtype=np.int64)
-        names = [one.name for one in reading.space.blocks]
-        if inner.name not in names:
+        blocks = {} if reading is None else {one.name: one for one in reading.space.blocks}
+        if reading is None or inner.name not in blocks:
             return np.zeros((0, len(genes)), dtype=np.int64)
         here = reading.own(genes[np.newaxis, member.slice])[0]
-        near = reading.space.neighbours(here, reading.space.blocks[names.index(inner.name)])
+        near = reading.space.neighbours(here, blocks[inner.name])
         moved = reading.member_genes(near)
         found = np.tile(genes, (len(near), 1))
         columns = [member.start + one for one in inner.genes]
