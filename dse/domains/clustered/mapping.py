@@ -238,6 +238,24 @@ class MappingBatch:
         return Mapping(_level(row[:CLUSTER]), row[CLUSTER], _level(row[INNER_PARALLEL:]))
 
 
+LevelColumns = tuple[IntArray | int, IntArray, IntArray | Sequence[int]]
+"""Of one level, by row or of all: parallel dims (n,), orders of K C Y X (n, 4), and their tiles (n, 4)."""
+
+
+def whole_filter_rows(
+    layer: Layer, cluster: IntArray | int, outer: LevelColumns, inner: LevelColumns
+) -> IntArray:
+    """The rows of a MappingBatch with R and S whole, and innermost."""
+    rows = np.empty((len(outer[1]), COLUMNS), np.int64)
+    rows[:, CLUSTER] = cluster
+    for first, (parallel, orders, tiles) in ((OUTER_PARALLEL, outer), (INNER_PARALLEL, inner)):
+        order, tile = first + OUTER_ORDER, first + OUTER_TILE
+        rows[:, first] = parallel
+        rows[:, order : order + 4], rows[:, order + 4 : order + 6] = orders, (4, 5)
+        rows[:, tile : tile + 4], rows[:, tile + 4 : tile + 6] = tiles, (layer.R, layer.S)
+    return rows
+
+
 def _level_row(level: Level) -> list[int]:
     return [DIMS.index(level.parallel), *(DIMS.index(dim) for dim in level.order), *level.tile]
 

@@ -22,14 +22,12 @@ from dse.domains.clustered.bounding import LowerBound, LowerBounds, TileBoxes, b
 from dse.domains.clustered.check.enumeration import allowed_orders, allowed_parallels
 from dse.domains.clustered.mapping import (
     CLUSTER,
-    COLUMNS,
-    INNER_ORDER,
     INNER_PARALLEL,
     INNER_TILE,
-    OUTER_ORDER,
     OUTER_PARALLEL,
     OUTER_TILE,
     MappingBatch,
+    whole_filter_rows,
 )
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.space.genes import LEVELS, MAPPED_DIMS, allowed_values
@@ -58,12 +56,11 @@ def interval_checks(
     lower_bound: LowerBound,
     *,
     orders: bool,
-    budget: Budget = BUDGET,
 ) -> tuple[Check, ...]:
     """Check what certificates by such a bound claim; `orders` says whether figures depend on loop orders."""
-    bounds = bounds_check(problem, rng, lower_bound, budget.drawn)
+    bounds = bounds_check(problem, rng, lower_bound, BUDGET.drawn)
     search = _Search(problem, lower_bound, orders, certificate.lower_bound * (1 - ROUNDING))
-    return bounds, search.check(rng, budget)
+    return bounds, search.check(rng, BUDGET)
 
 
 def bounds_check(problem: Problem, rng: np.random.Generator, lower_bound: LowerBound, drawn: int) -> Check:
@@ -229,14 +226,10 @@ class _Search:
 
     def _mappings(self, points: IntArray, ways: IntArray) -> IntArray:
         """Rows of points in all orders."""
-        boxes, layer = self._read(points.repeat(len(ways), axis=0)), self.problem.space.layer
-        rows, every = np.empty((len(boxes.cluster), COLUMNS), np.int64), np.tile(ways, (len(points), 1, 1))
-        rows[:, CLUSTER] = boxes.cluster
-        rows[:, OUTER_PARALLEL], rows[:, INNER_PARALLEL] = boxes.outer_parallel, boxes.inner_parallel
-        for order, tile, level, tiles in (
-            (OUTER_ORDER, OUTER_TILE, 0, boxes.outer_low),
-            (INNER_ORDER, INNER_TILE, 1, boxes.inner_low),
-        ):
-            rows[:, order : order + 4], rows[:, order + 4 : order + 6] = every[:, level], (4, 5)
-            rows[:, tile : tile + 4], rows[:, tile + 4 : tile + 6] = tiles, (layer.R, layer.S)
-        return rows
+        boxes, every = self._read(points.repeat(len(ways), axis=0)), np.tile(ways, (len(points), 1, 1))
+        return whole_filter_rows(
+            self.problem.space.layer,
+            boxes.cluster,
+            (boxes.outer_parallel, every[:, 0], boxes.outer_low),
+            (boxes.inner_parallel, every[:, 1], boxes.inner_low),
+        )

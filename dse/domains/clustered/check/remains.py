@@ -11,18 +11,9 @@ import numpy as np
 from dse.core.layer import DIMS
 from dse.domains.clustered.check.boxes import Left
 from dse.domains.clustered.check.enumeration import allowed_orders
-from dse.domains.clustered.mapping import (
-    CLUSTER,
-    COLUMNS,
-    INNER_ORDER,
-    INNER_PARALLEL,
-    INNER_TILE,
-    OUTER_ORDER,
-    OUTER_PARALLEL,
-    OUTER_TILE,
-)
+from dse.domains.clustered.mapping import COLUMNS, whole_filter_rows
 from dse.domains.clustered.problem import Problem
-from dse.domains.clustered.space.genes import MAPPED_DIMS, allowed_values, named_parallel
+from dse.domains.clustered.space.genes import LEVELS, MAPPED_DIMS, allowed_values, named_parallel
 from dse.support.arrays import FloatArray, IntArray
 
 SMALL = 1000
@@ -90,11 +81,9 @@ class Remains:
         for number, moving in enumerate(kinds.tolist()):
             orders = self._differing(tuple(moving))
             those = tiles[kind.ravel() == number]
-            rows = self._rows(len(those) * len(orders))
-            self._describe(rows, left, np.full(len(rows), box), np.repeat(those, len(orders), axis=0))
-            for column, level in ((OUTER_ORDER, 0), (INNER_ORDER, 1)):
-                rows[:, column : column + 4] = np.tile(orders[:, level], (len(those), 1))
-            parts.append(rows)
+            every = np.tile(orders, (len(those), 1, 1))
+            boxes = np.full(len(every), box)
+            parts.append(self._rows(left, boxes, np.repeat(those, len(orders), axis=0), every))
         return np.concatenate(parts)
 
     def _differing(self, moving: tuple[bool, ...]) -> IntArray:
@@ -119,12 +108,10 @@ class Remains:
         shares = np.bincount(rng.choice(owner, count if len(owner) else 0), minlength=len(boxes))
         for one, those, share in zip(self._left, boxes, shares.tolist(), strict=True):
             drawn = rng.choice(those, share) if share else those[:0]
-            rows = self._rows(len(drawn))
-            self._describe(rows, one, drawn, one.draw(rng, drawn))
-            for column, orders in zip((OUTER_ORDER, INNER_ORDER), self._orders, strict=True):
-                rows[:, column : column + 4] = orders[rng.integers(len(orders), size=len(drawn))]
-            parts.append(rows)
-        return np.concatenate(parts) if parts else self._rows(0)
+            tiles = one.draw(rng, drawn)
+            orders = [each[rng.integers(len(each), size=len(drawn))] for each in self._orders]
+            parts.append(self._rows(one, drawn, tiles, np.stack(orders, axis=1)))
+        return np.concatenate(parts) if parts else np.empty((0, COLUMNS), np.int64)
 
     @cached_property
     def _left_out(self) -> set[tuple[int, int]]:
@@ -151,21 +138,14 @@ class Remains:
                 found *= np.where(left.parallels[:, place] == DIMS.index("C"), 2, 1)
         return found
 
-    def _rows(self, count: int) -> IntArray:
-        """Rows of a MappingBatch, the filter whole and innermost."""
-        layer, rows = self._problem.layer, np.empty((count, COLUMNS), dtype=np.int64)
-        for order, tile in ((OUTER_ORDER, OUTER_TILE), (INNER_ORDER, INNER_TILE)):
-            rows[:, order + 4 : order + 6] = DIMS.index("R"), DIMS.index("S")
-            rows[:, tile + 4 : tile + 6] = layer.R, layer.S
-        return rows
-
-    def _describe(self, rows: IntArray, left: Left, boxes: IntArray, tiles: IntArray) -> None:
-        """Write cluster sizes, parallel dims and tiles (n, 4, 2) of mappings of boxes."""
-        rows[:, CLUSTER] = left.cluster
-        rows[:, [OUTER_PARALLEL, INNER_PARALLEL]] = left.parallels[boxes]
-        for level, column in (("outer", OUTER_PARALLEL), ("inner", INNER_PARALLEL)):
-            rows[:, column] = named_parallel(self._problem.space.fixed, level, rows[:, column])
-        rows[:, OUTER_TILE : OUTER_TILE + 4], rows[:, INNER_TILE : INNER_TILE + 4] = (
-            tiles[:, :, 0],
-            tiles[:, :, 1],
+    def _rows(self, left: Left, boxes: IntArray, tiles: IntArray, orders: IntArray) -> IntArray:
+        """Rows of a MappingBatch of boxes, with their tiles (n, 4, 2) and orders (n, 2, 4)."""
+        outer, inner = (
+            (
+                named_parallel(self._problem.space.fixed, level, left.parallels[boxes, at]),
+                orders[:, at],
+                tiles[:, :, at],
+            )
+            for at, level in enumerate(LEVELS)
         )
+        return whole_filter_rows(self._problem.layer, left.cluster, outer, inner)

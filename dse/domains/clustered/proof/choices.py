@@ -7,7 +7,6 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from dse.core.chains import Chain
-from dse.domains.clustered.mapping import COLUMNS, INNER_ORDER, INNER_TILE, OUTER_ORDER, OUTER_TILE
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.space import parts
 from dse.domains.clustered.space.genes import LEVELS, MAPPED_DIMS, ORDERS, allowed_values
@@ -52,15 +51,6 @@ def allowed_orders(problem: Problem) -> list[list[int]]:
         [place for place, order in enumerate(ORDERS) if some is None or list(order) in some]
         for some in allowed
     ]
-
-
-def rows_of_whole_filters(problem: Problem, count: int) -> IntArray:
-    """So many rows of mappings, of which R and S alone are said: whole, and innermost."""
-    dims, rows = len(MAPPED_DIMS), np.zeros((count, COLUMNS), np.int64)
-    for order, tile in ((OUTER_ORDER, OUTER_TILE), (INNER_ORDER, INNER_TILE)):
-        rows[:, order + dims : order + dims + 2] = dims, dims + 1
-        rows[:, tile + dims : tile + dims + 2] = problem.layer.R, problem.layer.S
-    return rows
 
 
 def order_nestings(orders: Sequence[int], dims: Collection[int]) -> dict[tuple[int, ...], int]:

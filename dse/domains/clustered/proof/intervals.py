@@ -26,22 +26,12 @@ from dse.domains.clustered.bounding import (
     bounds_of,
     losses_of,
 )
-from dse.domains.clustered.mapping import (
-    CLUSTER,
-    COLUMNS,
-    INNER_ORDER,
-    INNER_PARALLEL,
-    INNER_TILE,
-    OUTER_ORDER,
-    OUTER_PARALLEL,
-    OUTER_TILE,
-    MappingBatch,
-)
+from dse.domains.clustered.mapping import COLUMNS, MappingBatch, whole_filter_rows
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof.bounds import RowBoxes
-from dse.domains.clustered.proof.choices import ORDER_TABLE, allowed_orders, rows_of_whole_filters
+from dse.domains.clustered.proof.choices import ORDER_TABLE, allowed_orders
 from dse.domains.clustered.proof.nests import nest_keys
-from dse.domains.clustered.proof.tile_boxes import DIMS, WIDTH, Tiles
+from dse.domains.clustered.proof.tile_boxes import WIDTH, Tiles
 from dse.proof.contract import Bounded, Children, Found, Rounds
 from dse.support.arrays import FloatArray, IntArray
 from dse.support.errors import InputError
@@ -148,8 +138,15 @@ class IntervalBoxes(RowBoxes):
     def _priced(self, points: IntArray, to_beat: float) -> tuple[FloatArray, IntArray]:
         """The losses and rows of mappings of points that are below `to_beat`; of one nest the best."""
         boxes = self._tiles.read(points)
-        which = np.arange(len(points)).repeat(len(self._template))
-        rows = self._rows(boxes, which)
+        outer, inner = (np.tile(ORDER_TABLE[places], (len(points), 1)) for places in self._orders)
+        # Of which point each mapping is: those of one have all orders.
+        which = np.arange(len(points)).repeat(len(self._orders[0]))
+        rows = whole_filter_rows(
+            self.problem.layer,
+            boxes.cluster[which],
+            (boxes.outer_parallel[which], outer, boxes.outer_low[which]),
+            (boxes.inner_parallel[which], inner, boxes.inner_low[which]),
+        )
         priced = self.problem.evaluate(MappingBatch(rows))
         fits = np.flatnonzero(priced.reason == Reason.FEASIBLE)
         self._refuse_above(boxes, which[fits], priced.take(fits), rows[fits])
@@ -172,28 +169,9 @@ class IntervalBoxes(RowBoxes):
                     f"{MappingBatch(rows[wrong])[0].to_json()}"
                 )
 
-    def _rows(self, points: TileBoxes, which: IntArray) -> IntArray:
-        """The mappings of points, those of each in all orders: `which` (m,) says of which point each is."""
-        rows = np.tile(self._template, (len(points.cluster), 1))
-        rows[:, CLUSTER] = points.cluster[which]
-        rows[:, OUTER_PARALLEL] = points.outer_parallel[which]
-        rows[:, INNER_PARALLEL] = points.inner_parallel[which]
-        rows[:, OUTER_TILE : OUTER_TILE + DIMS] = points.outer_low[which]
-        rows[:, INNER_TILE : INNER_TILE + DIMS] = points.inner_low[which]
-        return rows
-
     @cached_property
     def _orders(self) -> tuple[IntArray, IntArray]:
         """The pairs of loop orders that a point is priced with: places in ORDER_TABLE (m,) and (m,)."""
         allowed = [orders if self._all_orders else orders[:1] for orders in allowed_orders(self.problem)]
         outer, inner = np.meshgrid(*allowed, indexing="ij")
         return outer.ravel(), inner.ravel()
-
-    @cached_property
-    def _template(self) -> IntArray:
-        """Rows (m, 27) of a point, with its orders alone."""
-        outer, inner = self._orders
-        rows = rows_of_whole_filters(self.problem, len(outer))
-        rows[:, OUTER_ORDER : OUTER_ORDER + DIMS] = ORDER_TABLE[outer]
-        rows[:, INNER_ORDER : INNER_ORDER + DIMS] = ORDER_TABLE[inner]
-        return rows

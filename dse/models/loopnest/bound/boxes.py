@@ -23,16 +23,7 @@ import numpy as np
 from dse.core.chains import find_divisors
 from dse.core.limits import PE_USE
 from dse.core.objective import objective_named
-from dse.domains.clustered.mapping import (
-    CLUSTER,
-    INNER_ORDER,
-    INNER_PARALLEL,
-    INNER_TILE,
-    OUTER_ORDER,
-    OUTER_PARALLEL,
-    OUTER_TILE,
-    MappingBatch,
-)
+from dse.domains.clustered.mapping import MappingBatch, whole_filter_rows
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof.bounds import RowBoxes
 from dse.domains.clustered.proof.choices import (
@@ -40,7 +31,6 @@ from dse.domains.clustered.proof.choices import (
     allowed_orders,
     cluster_sizes,
     parallel_dims,
-    rows_of_whole_filters,
     tile_chains,
 )
 from dse.models.loopnest.bound.dividing import SMALL, SMALL_PERFECT, Cuts, halve_boxes
@@ -250,13 +240,12 @@ class LoopNestBoxes(RowBoxes):
         owner = np.arange(len(boxes)).repeat(counts)
         number = np.arange(len(owner)) - (np.cumsum(counts) - counts)[owner]
         outer, inner = np.divmod(number, second[owner, 0])
-        rows = rows_of_whole_filters(self.problem, len(owner))
-        rows[:, OUTER_ORDER : OUTER_ORDER + MAPPED] = ORDER_TABLE[first[owner, 1 + outer]]
-        rows[:, INNER_ORDER : INNER_ORDER + MAPPED] = ORDER_TABLE[second[owner, 1 + inner]]
-        rows[:, OUTER_TILE : OUTER_TILE + MAPPED] = outers[owner]
-        rows[:, INNER_TILE : INNER_TILE + MAPPED] = inners[owner]
-        rows[:, [CLUSTER, OUTER_PARALLEL, INNER_PARALLEL]] = boxes[owner, TILES:]
-        return rows
+        return whole_filter_rows(
+            self.problem.layer,
+            cluster[owner],
+            (boxes[owner, AT_OUTER], ORDER_TABLE[first[owner, 1 + outer]], outers[owner]),
+            (boxes[owner, AT_INNER], ORDER_TABLE[second[owner, 1 + inner]], inners[owner]),
+        )
 
     def floor(self) -> float:
         """The loss of full use of all lanes and links, every word moved once; no mapping is looked at."""

@@ -10,21 +10,17 @@ import numpy as np
 
 from dse.core.layer import DIMS as LAYER_DIMS
 from dse.domains.clustered.mapping import (
-    CLUSTER,
     COLUMNS,
-    INNER_ORDER,
     INNER_PARALLEL,
     INNER_TILE,
-    OUTER_ORDER,
     OUTER_PARALLEL,
-    OUTER_TILE,
+    whole_filter_rows,
 )
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof.choices import (
     ORDER_TABLE,
     allowed_orders,
     parallel_choices,
-    rows_of_whole_filters,
 )
 from dse.domains.clustered.space.genes import LEVELS, named_parallel
 from dse.domains.clustered.space.parts import PES
@@ -145,13 +141,17 @@ class Settled:
         again, number = repeated(inner[which, 0])
         which, outer_order = which[again], outer_order[again]
         rows = np.empty((len(which), self.width), np.int64)
-        rows[:, :COLUMNS] = rows_of_whole_filters(self.problem, 1)
+        across, within = (
+            named_parallel(self.problem.space.fixed, level, boxes[which, place])
+            for level, place in zip(LEVELS, (box.PARALLEL, box.INNER), strict=True)
+        )
+        rows[:, :COLUMNS] = whole_filter_rows(
+            self.problem.layer,
+            boxes[which, box.CLUSTER],
+            (across, ORDER_TABLE[outer_order], outer[:, which].T),
+            (within, ORDER_TABLE[inner[which, 1 + number]], tiles[:, which].T),
+        )
         rows[:, COLUMNS:] = boxes[which, box.PES, np.newaxis]
-        fixed = self.problem.space.fixed
-        for column, place, level in zip(
-            (OUTER_PARALLEL, INNER_PARALLEL), (box.PARALLEL, box.INNER), LEVELS, strict=True
-        ):
-            rows[:, column] = named_parallel(fixed, level, boxes[which, place])
         allowed = [LAYER_DIMS.index(dim) for dim in parallel_choices(self.problem, "outer")]
         idle = (boxes[:, box.PES] // boxes[:, box.CLUSTER] > 1)[which]
         lone = (boxes[:, box.CLUSTERS] == 1)[which] & (idle | ~np.isin(rows[:, OUTER_PARALLEL], allowed))
@@ -160,9 +160,4 @@ class Settled:
         for place, window in enumerate(self.given.layers[0].windows.tolist()):
             cut = np.flatnonzero(rows[:, INNER_PARALLEL] == DIMS + place)
             rows[cut, INNER_TILE + DIMS + place] = window // boxes[which[cut], box.CLUSTER]
-        rows[:, CLUSTER] = boxes[which, box.CLUSTER]
-        rows[:, OUTER_ORDER : OUTER_ORDER + DIMS] = ORDER_TABLE[outer_order]
-        rows[:, INNER_ORDER : INNER_ORDER + DIMS] = ORDER_TABLE[inner[which, 1 + number]]
-        rows[:, OUTER_TILE : OUTER_TILE + DIMS] = outer[:, which].T
-        rows[:, INNER_TILE : INNER_TILE + DIMS] = tiles[:, which].T
         return rows
