@@ -19,7 +19,7 @@ import numpy as np
 from dse.core.figures import CostBatch
 from dse.core.layer import DIMS, TYPES, Layer
 from dse.core.reasons import Reason
-from dse.core.widths import Widths
+from dse.core.widths import NO_WIDTHS, Widths
 from dse.domains.clustered.accelerator import CLOCK_GHZ, WORD_BITS, Accelerator
 from dse.domains.clustered.cost_model import CaseExtras, CostModel
 from dse.domains.clustered.mapping import COLUMNS as ROW_COLUMNS
@@ -141,33 +141,48 @@ def _refuse(costs: CostBatch, cases: BoolArray, reason: Reason) -> None:
 def _field_at_fault(cases: Cases, place: int, reason: Reason) -> str:
     """The first field of a case that the reason is about, with its value; empty where no single one is."""
     mapping = cases.mappings[place]
-    layer, hardware = cases.layers[place].tolist(), cases.hardware[place].tolist()
+    layer, hardware = cases.layers[place], cases.hardware[place]
     match reason:
         case Reason.ZERO_TILE:
             dims = DIMS[1:] if TYPES[layer[0]] == "DSCONV" else DIMS
             return _tile_at_fault(mapping, dims, lambda level, dim: level[dim] < 1)
         case Reason.PARTIAL_FILTER:
-            filters = dict(zip(DIMS, layer[1:7], strict=True))
+            filters = dict(zip(DIMS, layer[1:7].tolist(), strict=True))
             return _tile_at_fault(
                 mapping, "RS", lambda level, dim: level.parallel != dim and level[dim] != filters[dim]
             )
         case Reason.CLUSTER_TOO_LARGE:
             return f"mapping.cluster_size is {mapping.cluster_size}, hardware.num_pes is {hardware[0]}"
         case Reason.BAD_HARDWARE:
-            pes, noc, offchip, latency, lanes = hardware
-            l1, l2 = (size or 1 for size in cases.extras.capacities[place].tolist())
-            clock = float(cases.extras.clocks[place])
-            return _complaint(lambda: Accelerator(pes, l1, l2, noc, offchip, latency, lanes, clock))
+            return _complaint(lambda: machine_of(hardware, cases.extras, place))
         case Reason.BAD_LAYER:
-            kind, k, c, y, x, r, s, *stride = layer
-            rows, columns = cases.extras.paddings[place].tolist()
-            dilation = tuple(cases.extras.dilations[place].tolist())
-            sizes = (k, c, y - 2 * rows, x - 2 * columns, r, s)
-            steps = (stride[0], stride[1]), (rows, columns)
-            return _complaint(lambda: Layer(TYPES[kind], *sizes, *steps, dilation=dilation))
+            return _complaint(lambda: layer_of(layer, cases.extras, place))
         case Reason.DILATED:
             return f"layer.dilation is {cases.extras.dilations[place].tolist()}"
     return ""
+
+
+def layer_of(row: IntArray, extras: CaseExtras, place: int) -> Layer:
+    """The layer of a case, whose Y and X are those of the padded input. InputError if there is none such."""
+    kind, k, c, y, x, r, s, *stride = row.tolist()
+    rows, columns = extras.paddings[place].tolist()
+    bits = extras.bits[place]
+    return Layer(
+        TYPES[kind],
+        *(k, c, y - 2 * rows, x - 2 * columns, r, s),
+        (stride[0], stride[1]),
+        (rows, columns),
+        dilation=tuple(extras.dilations[place].tolist()),
+        bits=Widths(*bits[:3].tolist()) if bits.any() else NO_WIDTHS,
+    )
+
+
+def machine_of(row: IntArray, extras: CaseExtras, place: int) -> Accelerator:
+    """The machine of a case, unknown buffers of one element. InputError if there is none such."""
+    pes, noc, offchip, latency, lanes = row.tolist()
+    l1, l2 = (capacity or 1 for capacity in extras.capacities[place].tolist())
+    clock, element = float(extras.clocks[place]), int(extras.bits[place, 3]) or WORD_BITS
+    return Accelerator(pes, l1, l2, noc, offchip, latency, lanes, clock, word_bits=element)
 
 
 def _tile_at_fault(mapping: Mapping, dims: Iterable[str], wrong: Callable[[Level, str], bool]) -> str:

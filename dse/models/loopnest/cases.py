@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dse.core.figures import CostBatch
-from dse.core.layer import TYPES, Layer
 from dse.core.reasons import Reason
-from dse.core.widths import NO_WIDTHS, Widths
-from dse.domains.clustered.accelerator import WORD_BITS, Accelerator
+from dse.domains.clustered.accelerator import Accelerator
+from dse.domains.clustered.cases import layer_of, machine_of
 from dse.domains.clustered.cost_model import CaseExtras
 from dse.domains.clustered.widths import in_elements
 from dse.support.arrays import IntArray
@@ -34,11 +33,13 @@ def cost_cases(
     costs = CostBatch.zeros(len(rows))
     for places in _alike(layers, hardware, extras):
         first = int(places[0])
-        bits = extras.bits[first]
-        layer = _layer(layers[first], extras.paddings[first], extras.dilations[first], bits)
-        machine = _machine(hardware[first], extras.capacities[first], float(extras.clocks[first]), bits)
-        if layer is None or machine is None:
-            costs.reason[places] = Reason.BAD_LAYER if layer is None else Reason.BAD_HARDWARE
+        reason = Reason.BAD_LAYER
+        try:
+            layer = layer_of(layers[first], extras, first)
+            reason = Reason.BAD_HARDWARE
+            machine = machine_of(hardware[first], extras, first)
+        except InputError:
+            costs.reason[places] = reason
             continue
         found = model.prepared(layer, machine)(rows[places])
         for name, column in costs.columns().items():
@@ -74,32 +75,3 @@ def _alike(layers: IntArray, hardware: IntArray, extras: CaseExtras) -> Iterator
     _, group, sizes = np.unique(columns, axis=0, return_inverse=True, return_counts=True)
     order = np.argsort(group.reshape(-1), kind="stable")
     yield from np.split(order, np.cumsum(sizes)[:-1])
-
-
-def _layer(row: IntArray, padding: IntArray, dilation: IntArray, bits: IntArray) -> Layer | None:
-    """The layer of a case, whose Y and X are those of the padded input; None if there is no such layer."""
-    kind, k, c, y, x, r, s, *stride = row.tolist()
-    rows, columns = padding.tolist()
-    sizes = (k, c, y - 2 * rows, x - 2 * columns, r, s)
-    try:
-        return Layer(
-            TYPES[kind],
-            *sizes,
-            (stride[0], stride[1]),
-            (rows, columns),
-            dilation=tuple(dilation.tolist()),
-            bits=Widths(*bits[:3].tolist()) if bits.any() else NO_WIDTHS,
-        )
-    except InputError:
-        return None
-
-
-def _machine(row: IntArray, capacities: IntArray, clock: float, bits: IntArray) -> Accelerator | None:
-    """The machine of a case; None if there is no such machine. Unknown buffers have one element."""
-    pes, noc, offchip, latency, lanes = row.tolist()
-    l1, l2 = (capacity or 1 for capacity in capacities.tolist())
-    try:
-        element = int(bits[3]) or WORD_BITS
-        return Accelerator(pes, l1, l2, noc, offchip, latency, lanes, clock, word_bits=element)
-    except InputError:
-        return None

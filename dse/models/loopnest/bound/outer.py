@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dse.models.loopnest.bound.fitting import C, K, X, Y
+from dse.models.loopnest.traffic import new_in_l2
 from dse.support.compiling import subroutine
 
 REAL, PADDED = range(2)
@@ -58,18 +59,6 @@ def set_fills(dims, layer, fills):
 
 
 @subroutine
-def new_inputs(fills, order):
-    """Inputs that enter L2 in an outer order (section 3)."""
-    everything, stay, inside = 1, 0, 1
-    for level in range(3, -1, -1):
-        one = fills[order[level]]
-        stay = one.advance * inside + one.everything * stay
-        inside *= one.back
-        everything *= one.everything
-    return everything - stay
-
-
-@subroutine
 def bound_outer(known, scratch):
     """The fewest words of DRAM and the fewest of its link, over the outer orders that differ.
 
@@ -103,6 +92,6 @@ def bound_outer(known, scratch):
             for_weights |= dim <= C
             for_outputs |= dim != C or depthwise
         both = weights + 2 * up - outputs
-        least_dram = min(least_dram, both + layer.link.input * new_inputs(fills[REAL], order))
-        least_link = min(least_link, both + layer.link.input * new_inputs(fills[PADDED], order))
+        least_dram = min(least_dram, both + layer.link.input * new_in_l2(fills[REAL], order))
+        least_link = min(least_link, both + layer.link.input * new_in_l2(fills[PADDED], order))
     return least_dram, least_link

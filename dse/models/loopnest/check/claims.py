@@ -1,44 +1,44 @@
 """Claims under `loopnest`: bounds rule out all shapes but some, and no mapping of those is below the best.
 
-The shapes are bounded all of them and in other code (`coverage`). Of those that are left, inner tiles drawn
-at random are priced by the cost model, with every order.
+The shapes are bounded all of them and in other code (`outer_check`). Of those that are left, inner tiles
+drawn at random are priced by the cost model, with every order.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 from itertools import islice, product
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from dse.core.certificate import OPTIMAL, Certificate
 from dse.core.layer import DIMS
+from dse.core.objective import objective_named
 from dse.core.proofs import Check
 from dse.domains.clustered.check.any_size import any_checks
 from dse.domains.clustered.check.enumeration import (
+    Groups,
     allowed_orders,
     allowed_parallels,
+    group_keys,
     inner_cuts,
 )
 from dse.domains.clustered.check.limits import limit_checks
-from dse.domains.clustered.mapping import (
-    CLUSTER,
-    COLUMNS,
-    INNER_ORDER,
-    INNER_PARALLEL,
-    INNER_TILE,
-    OUTER_ORDER,
-    OUTER_PARALLEL,
-    OUTER_TILE,
-    MappingBatch,
-)
+from dse.domains.clustered.mapping import MappingBatch, whole_filter_rows
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.space.genes import MAPPED_DIMS
-from dse.models.loopnest.check.coverage import Coverage, cover_shapes
 from dse.models.loopnest.check.least_cost import LeastCost
-from dse.support.arrays import IntArray
+from dse.models.loopnest.check.outer_check import Outer, output_words
+from dse.models.loopnest.units import in_units, l1_a_mac, of_tensors
+from dse.support.arrays import BoolArray, FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from dse.models.loopnest import LoopNest
 
 ROWS, WAYS, ALL_WAYS = 500_000, 200, 6000
 """How many mappings of shapes that are left to price; how many choices of inner tiles and parallel dim of a
@@ -106,14 +106,14 @@ def every_mapping(problem: Problem, shape: Shape, rng: np.random.Generator) -> I
             for dim, outer, inner in zip(MAPPED_DIMS, tiles, inner_tiles, strict=True)
         )
         inner_orders = _distinct(inner_allowed, moves)
-        rows = np.empty((len(outer_orders) * len(inner_orders), COLUMNS), dtype=np.int64)
-        rows[:, OUTER_PARALLEL], rows[:, INNER_PARALLEL] = DIMS.index(outer_parallel), DIMS.index(parallel)
-        rows[:, OUTER_TILE:CLUSTER] = [*tiles, layer.R, layer.S]
-        rows[:, CLUSTER] = cluster
-        rows[:, INNER_TILE:COLUMNS] = [*inner_tiles, layer.R, layer.S]
-        rows[:, OUTER_ORDER:OUTER_TILE] = np.repeat(outer_orders, len(inner_orders), axis=0)
-        rows[:, INNER_ORDER:INNER_TILE] = np.tile(inner_orders, (len(outer_orders), 1))
-        yield rows
+        outer = np.repeat(outer_orders, len(inner_orders), axis=0)
+        inner = np.tile(inner_orders, (len(outer_orders), 1))
+        yield whole_filter_rows(
+            layer,
+            cluster,
+            (DIMS.index(outer_parallel), outer, tiles),
+            (DIMS.index(parallel), inner, inner_tiles),
+        )
 
 
 @cache
@@ -123,5 +123,73 @@ def _distinct(orders: tuple[tuple[str, ...], ...], moves: tuple[bool, ...]) -> I
     moving = {dim for dim, move in zip(MAPPED_DIMS, moves, strict=True) if move}
     for order in orders:
         nesting = tuple(dim for dim in order if dim in moving)
-        found.setdefault(nesting, [DIMS.index(dim) for dim in (*order, "R", "S")])
+        found.setdefault(nesting, [DIMS.index(dim) for dim in order])
     return np.array(list(found.values()), dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """How many shapes there are, and which are below a target: tiles, cluster size, parallel dim."""
+
+    shapes: int
+    below: list[tuple[tuple[int, ...], int, str]]
+
+
+def cover_shapes(problem: Problem, target: tuple[float, float]) -> Coverage:
+    """The shapes that are not ruled out at `target`: a loss and its tie break."""
+    shapes, below = 0, []
+    for tiles, clusters in Groups(problem).chunks():
+        for parallel in allowed_parallels(problem, "outer"):
+            shapes += len(clusters)
+            # With one cluster all parallel dims are the same.
+            alone = clusters == problem.accelerator.num_pes
+            alone &= parallel != allowed_parallels(problem, "outer")[0]
+            rows = np.flatnonzero(~alone)
+            outer = Outer(problem, tiles, clusters, parallel).rows(rows)
+            outer = outer.rows(np.flatnonzero(outer.fits & outer.busy_enough))
+            if not len(outer.clusters):
+                continue
+            left = outer.rows(np.flatnonzero(_not_ruled_out(problem, outer, target)))
+            below += [(*group, parallel) for group in group_keys(left.tiles, left.clusters)]
+    return Coverage(shapes, below)
+
+
+def _not_ruled_out(problem: Problem, outer: Outer, target: tuple[float, float]) -> BoolArray:
+    """Whether some outer order of a shape could have less than the target."""
+    found = _below(figures(problem, *outer.least_of_any_order), target)
+    # Orders are gone through only where words and work alone do not rule a shape out.
+    rows = np.flatnonzero(found)
+    part = outer.rows(rows)
+    found[rows] = False
+    for order in allowed_orders(problem, "outer"):
+        if len(rows):
+            found[rows] |= _below(figures(problem, *part.least(order)), target)
+    return found
+
+
+def _below(found: tuple[FloatArray, FloatArray], target: tuple[float, float]) -> BoolArray:
+    losses, tie_breaks = found
+    less: BoolArray = (losses < target[0]) | ((losses == target[0]) & (tie_breaks < target[1]))
+    return less
+
+
+def figures(problem: Problem, cycles: IntArray, dram: IntArray) -> tuple[FloatArray, FloatArray]:
+    """The least loss and its tie break: every word goes over the NoC, each once."""
+    layer = problem.layer
+    of_input, of_weights, of_output = of_tensors(layer, problem.accelerator)
+    inputs = layer.C * of_input
+    for outputs, (stride, window, *_) in zip(layer.output, layer.reads, strict=True):
+        inputs *= outputs * min(stride, window) + max(window - stride, 0)
+    words = inputs + layer.K * layer.C * of_weights + of_output * output_words(layer)
+    constants = in_units(cast("LoopNest", problem.model).constants, problem.accelerator)
+    energy = 1e-3 * (
+        layer.macs * constants.mac_pj
+        + (float(l1_a_mac(problem.accelerator)) * layer.macs + words) * constants.l1_pj
+        + words * constants.noc_pj
+        + (words + dram) * constants.l2_pj
+        + dram * constants.dram_pj
+    )
+    figures = SimpleNamespace(cycles=cycles, energy_nj=energy)
+    losses = objective_named(problem.objective).value(figures, problem.accelerator.hertz)
+    tie_breaks = cycles.astype(np.float64) if objective_named(problem.objective).of_energy_alone else energy
+    return np.asarray(losses, dtype=np.float64), np.asarray(tie_breaks, dtype=np.float64)
