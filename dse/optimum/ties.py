@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from time import perf_counter
-from typing import TYPE_CHECKING
 
 from dse.core.certificate import BOUNDED, Certificate, Incumbent, ProofInterrupted, Ties, priced_mapping
 from dse.core.domains import prover_of
@@ -19,9 +17,6 @@ from dse.core.problem import AnyProblem
 from dse.core.proofs import Check
 from dse.optimum import certify, verify
 from dse.support.errors import InputError
-
-if TYPE_CHECKING:
-    from dse.core.clock import Now
 
 OTHER = {"latency": "energy", "energy": "latency"}
 """What decides between mappings that are equal in a figure."""
@@ -35,7 +30,6 @@ def settle_ties(
     time_limit: float | None = None,
     *,
     cache: bool | str | Path = True,
-    now: Now = perf_counter,
 ) -> Certificate:
     """The certificate with the best mapping that has the least of the other figure, and `ties` that says so.
 
@@ -54,7 +48,7 @@ def settle_ties(
             return found
     asked, stopped = problem.with_changes(objective=other), False
     try:
-        proof = certify(asked, seconds, cache=cache, now=now)
+        proof = certify(asked, seconds, cache=cache)
     except InputError:
         # Some models prove no caps.
         return found

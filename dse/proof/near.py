@@ -41,7 +41,6 @@ def list_near(
     best: Incumbent,
     wanted: Wanted,
     clock: Clock,
-    threads: int | None = None,
 ) -> Listed:
     """The mappings that are `wanted` near the proven optimum `best`, which comes first.
 
@@ -49,7 +48,7 @@ def list_near(
     than the optimum.
     """
     at_most = wanted._replace(most=wanted.most or MOST)
-    search = Search(boxes, clock, threads or cpu_count() or 1, at_most, loss=best.loss)
+    search = Search(boxes, clock, cpu_count() or 1, at_most, loss=best.loss)
     if wanted.most is None:
         search.observe = _stop_if_full
     # Of mappings that are as good as the last one not all need be there, but the best has to be.

@@ -19,7 +19,7 @@ from dse.core.domains import domain_of, load_space, make_problem
 from dse.core.problem import AnyProblem
 from dse.core.technology import load_technology
 from dse.domains.clustered.accelerator import load_accelerator
-from dse.domains.clustered.formats.registry import read_mapping
+from dse.domains.clustered.formats import read_mapping
 from dse.domains.codesign import reading
 from dse.domains.levels.architecture import read_machine
 from dse.domains.levels.nest import machine_case

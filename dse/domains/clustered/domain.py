@@ -13,7 +13,7 @@ from dse.domains.clustered.accelerator import PRESETS, Accelerator, load_acceler
 from dse.domains.clustered.cases import price_cases, read_cases
 from dse.domains.clustered.cost_model import CostModel
 from dse.domains.clustered.figures import ClusteredFigures
-from dse.domains.clustered.formats.registry import FORMATS
+from dse.domains.clustered.formats import FORMATS
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof.prover import ClusteredProver
 from dse.domains.clustered.space.genes import parse_fixed

@@ -18,11 +18,14 @@ from dse.core.cost_models import cost_model, model_with
 from dse.core.layer import Layer
 from dse.domains.clustered.accelerator import Accelerator
 from dse.domains.clustered.cost_model import CostModel
-from dse.domains.clustered.likelihood import most_possible
 from dse.domains.clustered.mapping import Mapping, MappingBatch
 from dse.support.arrays import BoolArray, FloatArray, IntArray
 from dse.support.errors import InputError
 
+POSSIBLE = 3.84
+"""Twice the logarithm of how much less likely a fit may be: chi squared, of 95 %."""
+ROUNDING = 1e-3
+"""What is as near as this, relative, tells no two fits apart: models and machines round."""
 LEAST = 8
 """Samples that a fit takes."""
 FOLDS, DRAWS, SEED = 5, 200, 0
@@ -302,3 +305,16 @@ def _usual(parts: FloatArray) -> float:
 
 def _error(ratios: FloatArray) -> float:
     return float(np.expm1(np.median(np.abs(np.log(ratios)))))
+
+
+def most_possible(least: float, count: int) -> float:
+    """The greatest mean square of so many errors that is possible, where the best fit has the least."""
+    return float(max(least, ROUNDING**2) * np.exp(POSSIBLE / count))
+
+
+def possible(variances: FloatArray, count: int) -> BoolArray:
+    """Which fits are possible, by the mean squares (m,) of so many errors."""
+    squares = np.maximum(variances, ROUNDING**2)
+    ratios = np.log(squares) - np.log(squares.min())
+    found: BoolArray = count * ratios <= POSSIBLE
+    return found

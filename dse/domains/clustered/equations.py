@@ -18,8 +18,7 @@ import numpy as np
 from dse.core.cost_models import cost_model
 from dse.domains.clustered.accelerator import Accelerator
 from dse.domains.clustered.cost_model import CostModel
-from dse.domains.clustered.energies import LEAST, Measured
-from dse.domains.clustered.likelihood import POSSIBLE, ROUNDING, most_possible, possible
+from dse.domains.clustered.energies import LEAST, POSSIBLE, ROUNDING, Measured, most_possible, possible
 from dse.support.arrays import BoolArray, FloatArray, IntArray
 
 LEAST_ERROR = 0.01

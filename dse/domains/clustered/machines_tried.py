@@ -19,8 +19,7 @@ from dse.core.cost_models import cost_model
 from dse.core.reasons import Reason
 from dse.domains.clustered.accelerator import Accelerator
 from dse.domains.clustered.cost_model import CostModel
-from dse.domains.clustered.energies import FOLDS, LEAST, SEED, Measured
-from dse.domains.clustered.likelihood import possible
+from dse.domains.clustered.energies import FOLDS, LEAST, SEED, Measured, possible
 from dse.support.arrays import BoolArray, FloatArray, IntArray
 from dse.support.errors import InputError
 

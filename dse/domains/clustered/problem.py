@@ -10,10 +10,11 @@ from typing import Any, ClassVar
 
 from dse.core.evaluation import Evaluation, Explanation
 from dse.core.names import naming_line
+from dse.domains.clustered import formats
 from dse.domains.clustered.cases import case_line
 from dse.domains.clustered.evaluation import evaluate_mapping
 from dse.domains.clustered.explaining import explain_mapping, explain_space
-from dse.domains.clustered.formats import dataflow_text, registry
+from dse.domains.clustered.formats import dataflow_text
 from dse.domains.clustered.mapping import Mapping, MappingBatch
 from dse.domains.clustered.nest import loop_nest
 from dse.domains.clustered.pricing import PricedProblem
@@ -66,16 +67,16 @@ class Problem(PricedProblem):
         """The template of that name, or the mapping in a file: JSON, MAESTRO's text, Timeloop's YAML."""
         if name in TEMPLATES:
             return self.template(name)
-        return registry.mapping_in_file(name, self.layer, self.accelerator, self.templates)
+        return formats.mapping_in_file(name, self.layer, self.accelerator, self.templates)
 
     def export(self, kind: str, mapping: Mapping, folder: Path) -> tuple[list[Path], list[str]]:
         """Write a mapping in a format into the folder: the files, and what the format has no words for."""
-        return registry.export_mapping(kind, self.layer, self.accelerator, mapping, folder), []
+        return formats.export_mapping(kind, self.layer, self.accelerator, mapping, folder), []
 
     def refuse_format(self, kind: str) -> None:
         """InputError for what the format can say of no mapping, whatever genes say of the hardware."""
         if "simd_lanes" not in self.hardware_genes:
-            registry.refuse_format(kind, self.accelerator)
+            formats.refuse_format(kind, self.accelerator)
 
     def notations(self, mapping: Mapping) -> dict[str, str]:
         """The mapping in the notations of other programs, by their names."""

@@ -23,8 +23,16 @@ from pathlib import Path
 from typing import Any
 
 from dse.core.layer import DIMS, Layer
-from dse.core.timeloop_files import NAMES, PROBLEM, TENSORS, Counts, problem_text, read_factors, read_order
-from dse.core.timeloop_files import read_directives as directives
+from dse.core.timeloop_files import (
+    NAMES,
+    PROBLEM,
+    TENSORS,
+    Counts,
+    problem_text,
+    read_directives,
+    read_factors,
+    read_order,
+)
 from dse.domains.clustered.accelerator import Accelerator
 from dse.domains.clustered.mapping import Level, Mapping
 from dse.support.errors import InputError, shorten, unknown_name
@@ -52,11 +60,6 @@ def write(layer: Layer, accelerator: Accelerator, mapping: Mapping) -> dict[str,
             {"mapping": _directives(layer, accelerator, mapping)},
         ),
     }
-
-
-def read(text: str, where: str, layer: Layer, accelerator: Accelerator) -> Mapping:
-    """The mapping in a file of directives as above; see `dse.domains.clustered.formats.timeloop_reading`."""
-    return read_directives(text, where, layer, accelerator)
 
 
 def _architecture(accelerator: Accelerator, mapping: Mapping) -> dict[str, Any]:
@@ -152,7 +155,7 @@ def _directive(target: str, kind: str, counts: Counts, level: Level) -> dict[str
     return found | {"permutation": [NAMES[dim] for dim in first], "split": split}
 
 
-def read_directives(text: str, where: str, layer: Layer, accelerator: Accelerator) -> Mapping:
+def read(text: str, where: str, layer: Layer, accelerator: Accelerator) -> Mapping:
     """The mapping in a YAML text, which may hold the architecture too; InputError where it says none.
 
     Without an architecture in the text, and none in `timeloop-arch.yaml` beside it, clusters are the smallest
@@ -161,7 +164,7 @@ def read_directives(text: str, where: str, layer: Layer, accelerator: Accelerato
     data = load(text, where)
     counts = {target: dict.fromkeys(DIMS, (1, 1)) for target in TARGETS}
     orders = dict.fromkeys(TARGETS, tuple(DIMS))
-    for at, entry, named, kind in directives(data, where):
+    for at, entry, named, kind in read_directives(data, where):
         target = _target(entry, named, kind, at)
         if kind == "dataspace":
             _refuse_bypass(entry, target, at)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from contextlib import suppress
 
 import numpy as np
 
@@ -12,7 +11,6 @@ from dse.core.clock import Clock
 from dse.domains.clustered.problem import Problem
 from dse.proof.proving import tie_breaks
 from dse.support.arrays import IntArray
-from dse.support.errors import InputError
 
 DRAWN, STARTS, STEPS_DOWN = 20_000, 8, 200
 NOTHING = math.inf, -math.inf
@@ -55,10 +53,3 @@ def best_descent(problem: Problem, floor: float, clock: Clock, drawn: int = DRAW
             if not len(near):
                 break
     return best
-
-
-def with_factors(problem: Problem) -> Problem | None:
-    """The problem over perfect factors; None where a tile is fixed that is no factor."""
-    with suppress(InputError):
-        return problem.with_changes(tiles="factors")
-    return None

@@ -18,9 +18,7 @@ from dse.proof.near import Rows, list_near
 from dse.support.errors import InputError
 
 
-def list_best(
-    problem: Problem, best: Incumbent, wanted: Wanted, clock: Clock, threads: int | None = None
-) -> Listed:
+def list_best(problem: Problem, best: Incumbent, wanted: Wanted, clock: Clock) -> Listed:
     """The mappings that are `wanted` near the proven optimum `best`, which comes first.
 
     InputError as in `boxes_of_all`.
@@ -34,7 +32,7 @@ def list_best(
         lambda rows: problem.evaluate(MappingBatch(rows)),
         lambda rows: nest_keys(problem, rows),
     )
-    return list_near(problem, boxes, kind, best, wanted, clock, threads)
+    return list_near(problem, boxes, kind, best, wanted, clock)
 
 
 def boxes_of_all(problem: Problem) -> Any:

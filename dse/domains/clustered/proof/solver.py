@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import cast
 
@@ -10,7 +11,7 @@ from dse.core.clock import Clock
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof.bounds import PointBoxes
 from dse.domains.clustered.proof.certifiers import certifier_of, has_floor_only, refuse, refuse_limits
-from dse.domains.clustered.proof.descent import best_descent, good_mapping, with_factors
+from dse.domains.clustered.proof.descent import best_descent, good_mapping
 from dse.domains.clustered.proof.joined import boxes_of
 from dse.domains.clustered.proof.warming import compile_proofs
 from dse.proof.proving import prove_optimum
@@ -42,20 +43,17 @@ def solve_problem(
             problem, boxes, boxes.mapping_of, lambda: first_mapping(problem), clock, known, threads
         )
     opened = cast("PointBoxes", boxes)
-    found = prove_optimum(
-        problem, opened, opened.point_of, lambda: begin_point(problem), clock, known, threads, priced_point
-    )
+
+    def begin() -> Incumbent | None:
+        point = best_descent(problem, 0.0, Clock(), FEW_DRAWN)
+        return None if point is None else priced_point(problem, point)
+
+    found = prove_optimum(problem, opened, opened.point_of, begin, clock, known, threads, priced_point)
     # Beside the boxes there may be mappings that have a floor alone.
     floor = opened.cut_floor()
     if found.lower_bound <= floor:
         return found
     return replace(found, status=BOUNDED, lower_bound=floor)
-
-
-def begin_point(problem: Problem) -> Incumbent | None:
-    """A good point of a space that says what the machine is."""
-    point = best_descent(problem, 0.0, Clock(), FEW_DRAWN)
-    return None if point is None else priced_point(problem, point)
 
 
 def first_mapping(problem: Problem) -> Incumbent | None:
@@ -65,7 +63,9 @@ def first_mapping(problem: Problem) -> Incumbent | None:
     """
     if problem.tiles == "factors":
         return good_mapping(problem, drawn=FEW_DRAWN)
-    factors = with_factors(problem)
-    good = [good_mapping(problem, factors)] if factors else []
-    good.append(good_mapping(problem))
+    within = [problem]
+    # A tile may be fixed that is no factor.
+    with suppress(InputError):
+        within.insert(0, problem.with_changes(tiles="factors"))
+    good = [good_mapping(problem, one) for one in within]
     return min((one for one in good if one), key=lambda one: one.loss, default=None)
