@@ -257,13 +257,8 @@ class MachineBoxes:
         self.boxes += len(boxes)
         every = [(*self.structures[0].weights, *one.more) for one in boxes]
         for wave in zip_longest(*every, fillvalue=NOTHING):
-            self._prove(
-                [
-                    (one, weight)
-                    for one, weight in zip(boxes, wave, strict=True)
-                    if weight is not NOTHING and self._may_close(one)
-                ]
-            )
+            given = [pair for pair in zip(boxes, wave, strict=True) if pair[1] is not NOTHING]
+            self._prove([(one, weight) for one, weight in given if self._may_close(one)])
         for one in boxes:
             if self._bound_of(one).corner.value < self.target:
                 self._improve(one)
@@ -319,9 +314,8 @@ class MachineBoxes:
             structure = self.structures[one.root]
             for place, ask in structure.asks(one.box, weight, structure.relaxed(one.box)):
                 asked.append((one, weight, place, ask))
-        for (one, weight, place, ask), proven in zip(
-            asked, self.prover([ask for *_, ask in asked]), strict=True
-        ):
+        answers = self.prover([ask for *_, ask in asked])
+        for (one, weight, place, ask), proven in zip(asked, answers, strict=True):
             lemma = self.structures[one.root].learn(len(self.lemmas), place, one.box, weight, proven)
             self.lemmas.append((lemma, ask, place))
             self.cpu_seconds += proven.seconds
