@@ -7,18 +7,16 @@ step is measured in a process of its own.
 from __future__ import annotations
 
 import io
-import multiprocessing
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from dse.bench.searchers import peak_mb
+from dse.bench.searchers import in_own_process, peak_mb
 from dse.campaign.config import Campaign, NamedCell, NamedProblem, Variant
 from dse.campaign.executors import InProcess
 from dse.campaign.progress import LineDisplay
@@ -28,7 +26,7 @@ from dse.campaign.summary import Summary
 from dse.campaign.worker import Outcome, Task
 from dse.core.problem import AnyProblem
 from dse.search.searcher import default_searcher, make_searcher
-from dse.support.errors import InputError, format_exception
+from dse.support.errors import InputError
 
 Row = dict[str, Any]
 Step = Callable[[Path, Campaign], float]
@@ -53,8 +51,10 @@ def measure(problem: AnyProblem, cells: int) -> Iterator[Row]:
     }
     with tempfile.TemporaryDirectory(prefix="dse-bench-") as folder:
         for name, step in steps.items():
-            seconds, peak = _apart(step, Path(folder), plan)
-            yield {"step": name, "cells": _size(plan), "seconds": seconds, "peak_mb": peak}
+            figures, failure = in_own_process(_step, step, Path(folder), plan)
+            if failure is not None:
+                raise InputError(f"a campaign of {_size(plan):,} cells cannot be measured: {failure}")
+            yield {"step": name, "cells": _size(plan), "seconds": figures[0], "peak_mb": figures[1]}
 
 
 def _campaign(problem: AnyProblem, cells: int) -> Campaign:
@@ -161,26 +161,6 @@ def _made_up(named: NamedCell) -> Summary:
     )
 
 
-def _apart(step: Step, folder: Path, plan: Campaign) -> tuple[float, float]:
-    """A step's seconds and the peak memory of its process, in MB; InputError where it fails."""
-    context = multiprocessing.get_context("spawn")
-    receiver, sender = context.Pipe(duplex=False)
-    process = context.Process(target=_tell, args=(sender, step, folder, plan), daemon=True)
-    process.start()
-    sender.close()
-    try:
-        found = receiver.recv()
-    except EOFError:
-        found = "its process died"
-    process.join()
-    if isinstance(found, str):
-        raise InputError(f"a campaign of {_size(plan):,} cells cannot be measured: {found}")
-    seconds, peak = found
-    return seconds, peak
-
-
-def _tell(sender: Connection, step: Step, folder: Path, plan: Campaign) -> None:
-    try:
-        sender.send((step(folder, plan), peak_mb()))
-    except Exception as error:
-        sender.send(format_exception(error))
+def _step(step: Step, folder: Path, plan: Campaign) -> tuple[float, float]:
+    """A step's seconds, and the peak memory of its process, in MB."""
+    return step(folder, plan), peak_mb()

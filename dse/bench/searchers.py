@@ -44,34 +44,40 @@ def measure_search(name: str, problem: AnyProblem, budget: int, seed: int = 0) -
     none of them, is what importing the searcher and its libraries takes; `peak_mb` is the largest memory
     that the process held, in MB. Where the search fails the figures are None and `failure` says why.
     """
-    context = multiprocessing.get_context("spawn")
-    receiver, sender = context.Pipe(duplex=False)
-    process = context.Process(target=_report, args=(sender, name, problem, budget, seed), daemon=True)
-    process.start()
-    sender.close()
-    try:
-        figures, failure = receiver.recv()
-    except EOFError:
-        process.join()
-        figures, failure = {}, f"its process ended with code {process.exitcode}"
-    finally:
-        process.terminate()
-        process.join()
+    figures, failure = in_own_process(_figures, name, problem, budget, seed)
     return {
         "searcher": name,
         "budget": budget,
-        **{figure: figures.get(figure) for figure in FIGURES},
+        **{figure: (figures or {}).get(figure) for figure in FIGURES},
         "failure": failure,
     }
 
 
-def _report(sender: Connection, name: str, problem: AnyProblem, budget: int, seed: int) -> None:
+def in_own_process(work: Callable[..., Any], *arguments: object) -> tuple[Any, str | None]:
+    """What the work comes to in a fresh process, or None and why there is nothing."""
+    context = multiprocessing.get_context("spawn")
+    receiver, sender = context.Pipe(duplex=False)
+    process = context.Process(target=_tell, args=(sender, work, arguments), daemon=True)
+    process.start()
+    sender.close()
+    try:
+        result, failure = receiver.recv()
+    except EOFError:
+        process.join()
+        result, failure = None, f"its process ended with code {process.exitcode}"
+    finally:
+        process.terminate()
+        process.join()
+    return result, failure
+
+
+def _tell(sender: Connection, work: Callable[..., Any], arguments: tuple[object, ...]) -> None:
     """What the process does."""
     prepare_process()
     try:
-        sender.send((_figures(name, problem, budget, seed), None))
+        sender.send((work(*arguments), None))
     except Exception as error:
-        sender.send(({}, format_exception(error)))
+        sender.send((None, format_exception(error)))
 
 
 def _figures(name: str, problem: AnyProblem, budget: int, seed: int) -> dict[str, float]:

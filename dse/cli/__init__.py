@@ -14,10 +14,9 @@ import typer
 from typer.exceptions import TyperException
 
 from dse.cli.application import build_application
-from dse.cli.compiling_view import compiling_said
-from dse.support.errors import InputError, format_exception, one_line
+from dse.cli.waiting_view import compiling_said
+from dse.support.errors import InputError, format_exception, one_line, show_notices_in_a_line
 from dse.support.interrupts import ignore_interrupts
-from dse.support.notices import show_notices_in_a_line
 
 DONE, FAILED, WRONG_INPUT, INTERRUPTED, READER_LEFT = 0, 1, 2, 130, 141
 LACKING = "dse-nearest"

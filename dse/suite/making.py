@@ -1,22 +1,31 @@
-"""Making suites: problems are proven, and what is proven is written down; hidden ones are drawn."""
+"""Making suites: problems are proven, and what is proven is written down; hidden ones are drawn.
+
+And checking them: certificates, by code that shares nothing with the solver.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import count as counted
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dse.core.certificate import OPTIMAL
 from dse.core.domains import definition_of, make_problem
 from dse.core.problem import AnyProblem
-from dse.optimum import certify
+from dse.optimum import certify, verify
 from dse.suite.drawing import draw_problem
 from dse.suite.entry import Entry
 from dse.support.errors import InputError
 from dse.support.hashing import digest, plain_data
 from dse.support.telling import Tell, tell_nobody
+
+if TYPE_CHECKING:
+    from dse.core.proofs import Check
+    from dse.suite.problem import SuiteProblem
+    from dse.suite.suites import Suite
 
 RANDOM_POINTS = 5
 SAMPLES = 2000
@@ -83,3 +92,19 @@ def draw_problems(
         yield entry
         if kept == count:
             return
+
+
+def check_suite(
+    suite: Suite, sample: int | None = None, seed: int = 0
+) -> Iterator[tuple[SuiteProblem, tuple[Check, ...]]]:
+    """Each problem of the suite, or of a sample of so many, with what was checked of it.
+
+    Samples of points and problems are drawn by `seed`.
+    """
+    chosen = np.arange(len(suite))
+    if sample is not None:
+        rng = np.random.default_rng(seed)
+        chosen = np.sort(rng.choice(len(suite), size=min(sample, len(suite)), replace=False))
+    for place in chosen.tolist():
+        entry = suite[place]
+        yield entry, verify(entry.problem, entry.entry.certificate, seed)

@@ -6,9 +6,10 @@ import contextlib
 import difflib
 import sys
 import traceback
+import warnings
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 MAX_BITS = 2**10
 """The longest whole number, in bits, that messages write in digits."""
@@ -112,6 +113,30 @@ def exception_text(error: BaseException) -> str:
     except Exception:  # somebody's own class of exceptions
         text = ""
     return f"{kind}: {text}" if text else kind
+
+
+def show_notices_in_a_line() -> None:
+    """Print each Notice of this process as `dse: warning: ...`; other warnings as before.
+
+    Where in the code it is raised tells nothing.
+    """
+    others = warnings.showwarning
+
+    def show(
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:
+        if not issubclass(category, Notice):
+            others(message, category, filename, lineno, file, line)
+            return
+        with contextlib.suppress(OSError, ValueError):
+            print("dse: warning:", one_line(str(message)), file=sys.stderr, flush=True)
+
+    warnings.showwarning = show
 
 
 @contextlib.contextmanager

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from multiprocessing import connection, parent_process
 from types import FrameType
 
-from dse.support.notices import show_notices_in_a_line
+from dse.support.errors import show_notices_in_a_line
 
 STOPS = (signal.SIGINT, signal.SIGTERM)
 

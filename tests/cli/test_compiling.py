@@ -11,8 +11,8 @@ import pytest
 from numba import njit
 from numba.core import config as numba_config
 
-from dse.cli import compiling_view
-from dse.cli.compiling_view import CompilingView, compiling_said
+from dse.cli import waiting_view
+from dse.cli.waiting_view import CompilingView, compiling_said
 from dse.support import compilations, jit
 from dse.support.compilations import count_functions
 from dse.support.compiling import as_kernel, kernel, subroutine
@@ -23,7 +23,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The seconds that pass, which a test sets."""
     now = [0.0]
     told = SimpleNamespace(monotonic=lambda: now[0], perf_counter=lambda: now[0])
-    for module in (compiling_view, compilations):
+    for module in (waiting_view, compilations):
         monkeypatch.setattr(module, "time", told)
     return now
 

@@ -116,7 +116,7 @@ def verify(
 
     The exit code is 1 if one does not hold.
     """
-    from dse.suite.checking import check_suite
+    from dse.suite.making import check_suite
     from dse.suite.suites import suite as load_suite
 
     console, rows = output.make_console(), []

@@ -9,8 +9,7 @@ from dse.domains.levels.machine import Level, Machine
 from dse.domains.levels.mapping import HierarchyMapping
 from dse.domains.levels.workload import Workload
 from dse.models.timeloop import reference
-from dse.models.timeloop.counts import ACCESSES, Counts
-from dse.models.timeloop.latency import kept_together, latency_of, level_cycles
+from dse.models.timeloop.latency import ACCESSES, Counts, kept_together, latency_of, level_cycles
 
 COMPUTE, MACS = "compute", "MACs"
 

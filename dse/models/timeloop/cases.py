@@ -17,8 +17,8 @@ from dse.domains.levels.mapping import HierarchyMapping, read_mapping
 from dse.domains.levels.workload import Workload, read_parts
 from dse.models.timeloop import layout_of, prepared_prices, reference
 from dse.models.timeloop.case_machine import build_machine, read_hardware
-from dse.models.timeloop.counts import Counts
 from dse.models.timeloop.faults import Fault, fault_text
+from dse.models.timeloop.latency import Counts
 from dse.support import strict_json
 from dse.support.case_lines import parts_of
 from dse.support.errors import InputError

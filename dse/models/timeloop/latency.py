@@ -10,12 +10,40 @@ from itertools import pairwise
 from dse.domains.levels.checks import SINGLE
 from dse.domains.levels.machine import FIRST_FILLS, RETURNED, Level, Machine
 from dse.domains.levels.workload import Workload
-from dse.models.timeloop.counts import Counts
 
+ACCESSES = ("reads", "fills", "updates")
 LARGEST_CYCLES = 2**62
 COUNTED = FIRST_FILLS[0]
 NEARLY = 1 - 2.0**-43
 """Sums of quotients are rounded up, unless they are above a whole number by less than this share of it."""
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Of one tensor at one level that keeps it, for one instance: accesses over the run, in words.
+
+    `tile` is what the instance holds, `share` the part of the tensor that it works on, `instances` how many
+    are at work. A word takes `bits` of what levels count. Where tiles do not divide, it is the one that does
+    most, `everywhere` are reads, fills and updates of all of them, and `share` is not told (0); of one into
+    which all else waits for transfers, `waited` are the words that come, those that the next instance outside
+    reads for them and for its others, and those that it gets back.
+    """
+
+    reads: int
+    fills: int
+    updates: int
+    tile: int
+    share: int
+    instances: int
+    bits: int = 1
+    everywhere: tuple[int, int, int] | None = None
+    waited: tuple[int, int, int] | None = None
+
+    def words(self, kind: str) -> int:
+        """The reads, fills or updates of all instances."""
+        alike = int(getattr(self, kind)) * self.instances
+        return alike if self.everywhere is None else self.everywhere[ACCESSES.index(kind)]
+
 
 Kept = Mapping[str, Mapping[str, Counts]]
 """What levels keep, by level and tensor."""

@@ -15,9 +15,8 @@ from dse.domains.levels.machine import RETURNED, Level, Machine
 from dse.domains.levels.mapping import HierarchyMapping, LevelMapping
 from dse.domains.levels.tiles import boxes_of, has_ragged_tiles, is_chain
 from dse.domains.levels.workload import Tensor, Workload
-from dse.models.timeloop.counts import ACCESSES, Counts
 from dse.models.timeloop.faults import Fault, fault_text, required_tensors
-from dse.models.timeloop.latency import LARGEST_CYCLES, kept_together, latency_of
+from dse.models.timeloop.latency import ACCESSES, LARGEST_CYCLES, Counts, kept_together, latency_of
 from dse.models.timeloop.ragged import RaggedNest
 
 Motion = tuple[int, ...]

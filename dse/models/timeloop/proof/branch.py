@@ -20,8 +20,7 @@ from dse.models.timeloop.proof.orders import OPEN, Choice, First, Orders, Patter
 from dse.models.timeloop.proof.parallel import Parallel
 from dse.models.timeloop.proof.records import Ending, Factors, Lines, Mixture, Related, Table, offsets_of
 from dse.models.timeloop.proof.room import MAX_LOG, SLACK, Room
-from dse.models.timeloop.proof.sums import Sums
-from dse.models.timeloop.proof.tables import KERNEL, Tables
+from dse.models.timeloop.proof.tables import KERNEL, Sums, Tables
 from dse.models.timeloop.proof.terms import Terms
 from dse.models.timeloop.proof.whole import Rows
 from dse.support.arrays import BoolArray, FloatArray, IntArray

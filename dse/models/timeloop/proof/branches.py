@@ -13,13 +13,18 @@ from dse.domains.levels.problem import MachineProblem
 from dse.domains.levels.space.chains import FACTORS, SPATIAL
 from dse.models.timeloop.proof.arrangements import Arrangement, Arrangements
 from dse.models.timeloop.proof.branch import Branch
-from dse.models.timeloop.proof.components import Component, component_of, components_of, dims_by_component
+from dse.models.timeloop.proof.components import (
+    Component,
+    Recent,
+    component_of,
+    components_of,
+    dims_by_component,
+)
 from dse.models.timeloop.proof.counts import Counts
 from dse.models.timeloop.proof.nodes import Node, unbounded_node, unmade_node
 from dse.models.timeloop.proof.orders import looped_dims, orders_of
 from dse.models.timeloop.proof.parallel import busy_components
 from dse.models.timeloop.proof.ragged_counts import RaggedCounts
-from dse.models.timeloop.proof.recent import Recent
 from dse.models.timeloop.proof.room import SLACK
 from dse.models.timeloop.proof.whole import Rows
 from dse.support.arrays import BoolArray

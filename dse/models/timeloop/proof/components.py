@@ -6,9 +6,11 @@ what R contribute. Of components it is: tiles, deliveries, fan-outs and steps ar
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from threading import RLock
+from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -16,10 +18,10 @@ from dse.domains.levels.problem import MachineProblem
 from dse.domains.levels.space.chains import FACTORS, TEMPORAL, FactorChain, Slot, chain_of
 from dse.domains.levels.uneven import storage_parts, stored_by_level
 from dse.domains.levels.workload import Workload
-from dse.models.timeloop.proof.recent import Recent
 from dse.support.arrays import BoolArray, FloatArray, IntArray
 from dse.support.errors import InputError
 
+Value = TypeVar("Value")
 MAX_CHAINS = 1_000_000
 """Chains of one component up to which optima are proven."""
 
@@ -183,6 +185,35 @@ def touched_extent(terms: list[tuple[int, int]], component: Component, level: in
     """Words of an axis that the tiles of a level touch: (chains,)."""
     more = sum(factor * (component.box[:, place, level] - 1) for place, factor in terms)
     return 1.0 + np.asarray(more, dtype=np.float64)
+
+
+class Recent(Generic[Value]):
+    """What was made last, by key: at most `most` values, and of a `weight` of at most `heaviest` together.
+
+    The last one is there in any case. Threads may ask at the same time: one of them makes a value.
+    """
+
+    def __init__(self, weigh: Callable[[Value], int], heaviest: int, most: int = 2**31) -> None:
+        self._weigh, self._heaviest, self._most = weigh, heaviest, most
+        self._kept: dict[Hashable, Value] = {}
+        self._weight = 0
+        self._making = RLock()
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def of(self, key: Hashable, make: Callable[[], Value]) -> Value:
+        """The value of a key, made if it is not there."""
+        with self._making:
+            if key in self._kept:
+                value = self._kept.pop(key)
+            else:
+                value = make()
+                self._weight += self._weigh(value)
+            self._kept[key] = value
+            while len(self._kept) > 1 and (len(self._kept) > self._most or self._weight > self._heaviest):
+                self._weight -= self._weigh(self._kept.pop(next(iter(self._kept))))
+            return value
 
 
 def _factors_of(chain: FactorChain, levels: int) -> tuple[IntArray, IntArray]:

@@ -12,7 +12,7 @@ from dse.models.timeloop.proof.counts import Counts
 from dse.models.timeloop.proof.nodes import Cut, Node
 from dse.models.timeloop.proof.orders import Orders
 from dse.models.timeloop.proof.records import Mixture, Related, Table
-from dse.models.timeloop.proof.sums import Sums
+from dse.models.timeloop.proof.tables import Sums
 from dse.models.timeloop.proof.terms import LIMIT
 from dse.support.arrays import BoolArray, FloatArray
 

@@ -16,7 +16,7 @@ import numpy as np
 from dse.core.objective import objective_named
 from dse.domains.levels.problem import MachineProblem
 from dse.models.timeloop.proof.records import Lines, Related, Table
-from dse.models.timeloop.proof.sums import Sums
+from dse.models.timeloop.proof.tables import Sums
 from dse.models.timeloop.proof.terms import CYCLES, ENERGY, LIMIT
 from dse.support.arrays import BoolArray, FloatArray
 from dse.support.jit import load_kernels

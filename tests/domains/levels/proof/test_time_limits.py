@@ -17,8 +17,8 @@ from dse.domains.levels.problem import MachineProblem
 from dse.domains.levels.uneven import with_nests
 from dse.models.timeloop.proof import branches, nodes, search
 from dse.models.timeloop.proof.branch import Branch
+from dse.models.timeloop.proof.components import Recent
 from dse.models.timeloop.proof.floors import least_loss
-from dse.models.timeloop.proof.recent import Recent
 from dse.proof import near, proving
 from tests.domains.levels.proof.test_certify_machines import LAYERS, random_machine
 from tests.domains.levels.test_uneven import open_levels
