@@ -301,15 +301,18 @@ def target_ratios(runs: Runs) -> Iterator[TargetRatio]:
         ]
         for place, tau in enumerate(TABLE_TAUS):
             at = [(a[place], b[place]) for a, b in times]
-            mine, theirs = (_missed(pairs, at, side) for side in (0, 1))
-            ratios = _ratio(at, seeds)
-            yield TargetRatio(reference, other, tau, budget, *ratios, mine, theirs, _known(at), len(at))
+            mine, theirs = (
+                tuple(pair[0] for pair, times in zip(pairs, at, strict=True) if np.isinf(times[side][0]))
+                for side in (0, 1)
+            )
+            # Where neither gets there, nothing is known of the ratio, not even that it is 1.
+            known = [(a, b) for a, b in at if np.isfinite(a[0]) or np.isfinite(b[0])]
+            ratios = _ratio(known, seeds)
+            yield TargetRatio(reference, other, tau, budget, *ratios, mine, theirs, len(known), len(at))
 
 
-def _ratio(at: list[Times], seeds: int) -> tuple[Interval | None, Interval | None]:
-    """The median ratio over problems, with runs resampled and with problems too."""
-    # Where neither gets there, nothing is known of the ratio, not even that it is 1.
-    known = [(a, b) for a, b in at if np.isfinite(a[0]) or np.isfinite(b[0])]
+def _ratio(known: list[Times], seeds: int) -> tuple[Interval | None, Interval | None]:
+    """The median ratio over problems, with runs resampled and with problems too; None without any."""
     if not known:
         return None, None
     with np.errstate(invalid="ignore"):
@@ -319,17 +322,6 @@ def _ratio(at: list[Times], seeds: int) -> tuple[Interval | None, Interval | Non
     centre = float(values[0])
     narrow = Interval(centre, *confidence_interval(values[1:], seeds, len(known)))
     return narrow, Interval(centre, *interval_over_problems(wide, len(known)))
-
-
-def _missed(
-    pairs: Sequence[tuple[Triple, Stratum, Stratum]], at: list[Times], side: int
-) -> tuple[Triple, ...]:
-    """The problems that one side has reached in no run."""
-    return tuple(pair[0] for pair, times in zip(pairs, at, strict=True) if np.isinf(times[side][0]))
-
-
-def _known(at: list[Times]) -> int:
-    return sum(bool(np.isfinite(a[0]) or np.isfinite(b[0])) for a, b in at)
 
 
 def _running_times(stratum: Stratum, target: float, budget: int) -> FloatArray:

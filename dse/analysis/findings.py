@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from dse.analysis.study import Triple
 from dse.support.arrays import BoolArray, FloatArray, IntArray
@@ -23,8 +24,7 @@ TABLE_TAUS = (1.0, 1.01, 1.05, 1.1, 1.2, 1.5, 2.0)
 """The targets of tables, as multiples of the best known loss."""
 
 
-@dataclass(frozen=True)
-class Interval:
+class Interval(NamedTuple):
     """A figure and its 95 % confidence interval."""
 
     value: float
@@ -90,6 +90,10 @@ class Improvement:
     low: FloatArray
     high: FloatArray
     enough: BoolArray
+
+    def chance(self, i: int, j: int) -> Interval:
+        """That of a pair."""
+        return Interval(*(float(part[i, j]) for part in (self.probability, self.low, self.high)))
 
 
 @dataclass(frozen=True)

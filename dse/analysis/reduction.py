@@ -157,7 +157,9 @@ def reduction_rows(
     for group, by_searcher in members.items():
         for budget in budgets:
             figures = {
-                searcher: _figures(group, found, layers[group], budget)
+                searcher: seed_figures(
+                    group, ((one.seed, layer_at(one, budget)) for one in found), layers[group]
+                )
                 for searcher, found in by_searcher.items()
                 if max(summary.budget for summary in found) >= budget
             }
@@ -173,12 +175,6 @@ def problem_of(summary: Summary) -> NamedTriple:
 def network_of(layer: str) -> str:
     """The part of a layer's name before the last colon."""
     return layer.rpartition(":")[0] or layer
-
-
-def _figures(group: Group, members: Sequence[Summary], layers: int, budget: int) -> FloatArray:
-    """The group's figure after `budget` samples a layer, for each seed that has all its layers."""
-    points = ((summary.seed, layer_at(summary, budget)) for summary in members)
-    return seed_figures(group, points, layers)
 
 
 def seed_figures(group: Group, points: Iterable[tuple[int, LayerFigures]], layers: int) -> FloatArray:

@@ -77,7 +77,4 @@ def figures_at_end(gap: Mapping[str, Band], cut: Iterable[str]) -> dict[str, Int
 def verdict_of(improvement: Improvement, one: str, other: str) -> Verdict:
     """Whether runs of one searcher end lower than those of the other."""
     i, j = (improvement.searchers.index(name) for name in (one, other))
-    chance = Interval(
-        *(float(part[i, j]) for part in (improvement.probability, improvement.low, improvement.high))
-    )
-    return verdict_of_interval(chance, 0.5, bool(improvement.enough[i, j]))
+    return verdict_of_interval(improvement.chance(i, j), 0.5, bool(improvement.enough[i, j]))

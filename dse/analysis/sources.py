@@ -68,7 +68,9 @@ def read_folder(folder: Path) -> tuple[list[Summary], dict[str, Any]]:
     # Of a hundred thousand cells the summaries are not to be in memory twice.
     curves.clear()
     by_key: dict[str, Entry] = {}
-    for entry in _read_ledger(folder / LEDGER):
+    path = folder / LEDGER
+    for row in read_ledger(path) if path.is_file() else ():
+        entry = Entry(row.key, row.identity, row.state, row.reason, row.summary)
         by_key[entry.key] = entry
         if entry.summary is not None:
             found[entry.key] = entry.summary
@@ -83,12 +85,6 @@ def read_folder(folder: Path) -> tuple[list[Summary], dict[str, Any]]:
         )
     merged = _merged(about, _plan(folder, list(by_key.values()), curved, about)) if by_key else about
     return [found[key] for key in sorted(found)], merged
-
-
-def _read_ledger(path: Path) -> Iterator[Entry]:
-    """The ledger's cells in the campaign's order; none where there is no ledger."""
-    rows = read_ledger(path) if path.is_file() else ()
-    return (Entry(row.key, row.identity, row.state, row.reason, row.summary) for row in rows)
 
 
 def _read_records(folder: Path, entries: Mapping[str, Entry], done: Iterable[Summary]) -> Iterator[Entry]:

@@ -25,7 +25,7 @@ def chances_of_improvement(runs: Runs) -> Improvement:
             pairs = [(a, b) for _, a, b in runs.shared(one, other)]
             if pairs:
                 found, _ = ends_lower(pairs, runs.study.budget)
-                value[i, j], low[i, j], high[i, j] = found.value, found.low, found.high
+                value[i, j], low[i, j], high[i, j] = found
                 value[j, i], low[j, i], high[j, i] = 1 - value[i, j], 1 - high[i, j], 1 - low[i, j]
                 enough[i, j] = enough[j, i] = _enough(pairs)
         value[i, i] = low[i, i] = high[i, i] = 0.5

@@ -116,20 +116,14 @@ def compile_kernels(cells: list[NamedCell], display: Display) -> None:
     start = time.monotonic()
     for problem in {named.problem.problem.model.name: named.problem.problem for named in cells}.values():
         make_ready(problem)
-    flat = {named.problem.label: flat_objective(named.problem.problem) for named in first_of_each(cells)}
-    for label, text in flat.items():
-        if text is not None:
+    for label, problem in {named.problem.label: named.problem.problem for named in cells}.items():
+        if (text := flat_objective(problem)) is not None:
             display.notice(f"{label}: {text}")
     seconds = time.monotonic() - start
     if seconds > COMPILE_SECONDS:
         display.notice(
             f"compiled the cost model's and the space's kernels in {seconds:.0f} s, for this and later runs"
         )
-
-
-def first_of_each(cells: list[NamedCell]) -> Iterable[NamedCell]:
-    """One cell of each problem."""
-    return {named.problem.label: named for named in cells}.values()
 
 
 class _Run:

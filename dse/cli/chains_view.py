@@ -52,8 +52,9 @@ def certify_chains(
 
     with output.error_console().status(f"proving the chains of {network}") as status:
         proof, data = certify_network_chains(
-            network, accelerator, parts, make, residence, options, out=out, observe=_says(status)
-        )
+            network, accelerator, parts, make, residence, options, out=out,
+            observe=lambda layer: status.update(f"proving {layer}"),
+        )  # fmt: skip
     if json:
         output.print_json(data)
     else:
@@ -63,10 +64,6 @@ def certify_chains(
         "best": data["totals"],
         **({"verified": data["verified"]} if "verified" in data else {}),
     }
-
-
-def _says(status: Any) -> Any:
-    return lambda layer: status.update(f"proving {layer}")
 
 
 def show_chains(proof: ChainProof, data: Mapping[str, Any], residence: Residence, out: Path | None) -> None:

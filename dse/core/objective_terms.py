@@ -91,7 +91,9 @@ class Objective:
     def product(self) -> str:
         """What it is a product or a sum of, also where it has a name."""
         found = " * ".join(_raised(figure.name, exponent) for figure, exponent in self.terms)
-        return found or " + ".join(_weighed(figure.name, weight) for figure, weight in self.weights)
+        return found or " + ".join(
+            figure.name if weight == 1 else f"{weight!r} * {figure.name}" for figure, weight in self.weights
+        )
 
     @property
     def uncapped(self) -> Objective:
@@ -187,7 +189,3 @@ def name_of(product: str) -> str:
 
 def _raised(name: str, exponent: float) -> str:
     return name if exponent == 1 else f"{name}^{exponent:g}"
-
-
-def _weighed(name: str, weight: float) -> str:
-    return name if weight == 1 else f"{weight!r} * {name}"

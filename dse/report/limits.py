@@ -36,7 +36,8 @@ def missing_searchers(study: Study, budget: int | None = None) -> str:
     """The searchers that have less than a budget, by default the whole one: "walk (500 samples a run)"."""
     wanted = study.budget if budget is None else budget
     lacking = [name for name in study.searchers if study.budget_of(name) < wanted]
-    return names_in_sentence([f"{name} ({_each(study, name)})" for name in lacking]) if lacking else ""
+    said = [f"{name} ({counted_noun(study.budget_of(name), 'sample')} a run)" for name in lacking]
+    return names_in_sentence(said) if said else ""
 
 
 def label(study: Study, searcher: str, shown: str) -> str:
@@ -71,7 +72,3 @@ def problems_in_words(count: int, of: int | None) -> str:
     if of == 1:
         return "the problem"
     return f"all {of} problems" if count == of else f"{count} of {of} problems"
-
-
-def _each(study: Study, name: str) -> str:
-    return f"{counted_noun(study.budget_of(name), 'sample')} a run"

@@ -39,7 +39,9 @@ def study_summary(
             for name in study.searchers
             if name in study.cut or study.seeds_of(name) < study.seeds
         },
-        "standing": {name: asdict(band.end) for name, band in findings.gap.items() if name not in study.cut},
+        "standing": {
+            name: band.end._asdict() for name, band in findings.gap.items() if name not in study.cut
+        },
         "targets": {label: {"loss": loss, "proven": proven} for label, (loss, proven) in targets.items()},
         "repriced": [_repriced(found) for found in repriced],
     }

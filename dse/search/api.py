@@ -262,7 +262,9 @@ def search(
     for each in followers:
         each.end(result)
     if kept is not None:
-        kept.save(cell.name, _about_policy(result))
+        # With the samples that were spent before the search.
+        samples = len(result.record) + abilities_of(cell.searcher).samples_elsewhere
+        kept.save(cell.name, {"samples": samples, "search": cell.identity})
     return result
 
 
@@ -287,12 +289,6 @@ def _searched(cell: Cell, observers: Iterable[Observer], folder: Path | None, ke
         # The policy is learned again from what is known: nothing is priced.
         run_cell(cell, Held(path, record), keep=keep)
     return Result(cell, record, path)
-
-
-def _about_policy(result: Result) -> dict[str, Any]:
-    """The samples that a policy took, with those spent before the search, and the search that it was."""
-    earlier = abilities_of(result.cell.searcher).samples_elsewhere
-    return {"samples": len(result.record) + earlier, "search": result.cell.identity}
 
 
 def _ending(on_progress: Callable[[Progress], bool | None]) -> Observer:

@@ -163,7 +163,7 @@ def make_searcher(name: str, settings: Mapping[str, Any] | None = None, *, where
     try:
         searcher = made(**values)
     except (ValueError, TypeError) as error:
-        raise InputError(f"{where}: {_one_line(error)}") from None
+        raise InputError(f"{where}: {' '.join(str(error).split())}") from None
     except (Exception, SystemExit) as error:
         raise InputError(f"{where} cannot be made: {format_exception(error)}") from error
     abilities_of(searcher, where)
@@ -218,7 +218,3 @@ def _toml_value(text: str) -> Any:
     except tomllib.TOMLDecodeError:
         return text
     return parsed["value"] if parsed.keys() == {"value"} else text
-
-
-def _one_line(error: BaseException) -> str:
-    return " ".join(str(error).split())

@@ -51,17 +51,14 @@ def other_seed(candidate: Candidate) -> str:
 def larger_budget(candidate: Candidate) -> str:
     """A larger budget leaves its samples as they are, or it says that it plans for its budget."""
     short, whole = candidate.short, candidate.reference
+    begun = replace(whole, record=_beginning(whole.record, short.budget))
     said = f"{short.budget} samples as the first of {whole.budget:,}"
     if candidate.abilities.plans_for_budget:
         return f"declares that it plans for its budget: {said} were not looked for"
-    seen = short.failure or difference(short, _first(whole, short.budget))
+    seen = short.failure or difference(short, begun)
     if seen is not None:
         raise Broken(f"expected {said}, or a declaration `plans_for_budget = True`; {seen}")
     return said
-
-
-def _first(run: WatchedRun, samples: int) -> WatchedRun:
-    return replace(run, record=_beginning(run.record, samples))
 
 
 def fresh_process(candidate: Candidate) -> str:

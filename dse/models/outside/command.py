@@ -29,6 +29,7 @@ from dse.core.model_settings import ModelSettings
 from dse.domains.clustered.accelerator import Accelerator
 from dse.domains.clustered.mapping import Mapping
 from dse.models.outside.answers import Answer, Refusal, garbled_answer, read_answer
+from dse.models.outside.memory import LASTING
 from dse.models.outside.model import RULES, OutsideModel
 from dse.models.outside.processes import LineProcess, ask_each, find_program
 from dse.support import strict_json
@@ -114,15 +115,9 @@ class Command(OutsideModel):
         answer: Answer = garbled_answer("")
         for _ in range(self.settings.retries + 1):
             answer = _answer(process, line, number, self.settings.timeout)
-            if not isinstance(answer, Refusal) or not _failed(answer):
+            if not isinstance(answer, Refusal) or answer.reason in LASTING:
                 break
         return answer
-
-
-def _failed(answer: Refusal) -> bool:
-    from dse.models.outside.memory import LASTING
-
-    return answer.reason not in LASTING
 
 
 def _answer(process: LineProcess, line: str, number: int, seconds: float) -> Answer:

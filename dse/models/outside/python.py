@@ -102,7 +102,8 @@ class Python(OutsideModel):
         """What the function returns, mapping by mapping or for the batch."""
         if not self._batches:
             for place, mapping in enumerate(mappings):
-                yield place, self._asked(layer, accelerator, mapping)
+                one = self._called(layer, accelerator, mapping)
+                yield place, one if isinstance(one, Refusal) else read_answer(one)
             return
         if len(mappings) > 1:
             said = self._asked_batch(layer, accelerator, mappings)
@@ -114,10 +115,6 @@ class Python(OutsideModel):
         for place, mapping in enumerate(mappings):
             said = self._asked_batch(layer, accelerator, [mapping])
             yield place, said if isinstance(said, Refusal) else said[0]
-
-    def _asked(self, layer: Layer, accelerator: Accelerator, mapping: DataflowMapping) -> Answer:
-        said = self._called(layer, accelerator, mapping)
-        return said if isinstance(said, Refusal) else read_answer(said)
 
     def _asked_batch(
         self, layer: Layer, accelerator: Accelerator, mappings: list[DataflowMapping]

@@ -171,23 +171,19 @@ class RaggedNest:
         for slot in range(2 * child):
             level = slot // 2
             spread, asked = slot % 2 == SPATIAL_SLOT, level >= place
-            shared = tensor is not None and self._shares(tensor, level)
+            machine = self.machine.levels[level]
+            shared = tensor is not None and (machine.reduction if tensor.output else machine.multicast)
 
             def every(dim: str, level: int = level, spread: bool = spread, shared: bool = shared) -> bool:
                 if not spread:
                     return free is None or level < free[dim]
                 return (axis is not None or not shared) if level >= place else all_instances
 
-            count = _alike(axis, [self.lengths[dim][slot] for dim in dims]) if spread and asked else None
-            if not shared:
-                count = None
+            alike = spread and asked and shared
+            count = _alike(axis, [self.lengths[dim][slot] for dim in dims]) if alike else None
             tiles = [(self.lengths[dim][slot], every(dim)) for dim in dims]
             found = _divided(found, tiles, count)
         return found
-
-    def _shares(self, tensor: Tensor, level: int) -> bool:
-        one = self.machine.levels[level]
-        return one.reduction if tensor.output else one.multicast
 
 
 def _extent(axis: Axis, lengths: tuple[int, ...], along: str | None) -> int:

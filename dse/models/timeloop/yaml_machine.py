@@ -148,7 +148,9 @@ def _storage(node: Node, energies: NodeEnergies, where: str, *, outermost: bool)
     cluster = count(1, "cluster_size")
     block = count(width // (bits * cluster), "block_size")
     room = _room(number, bits, block, where)
-    is_dram = "dram" in str(node.data.get("class_", "")).lower() or _is_lpddr(node)
+    kind = str(node.data.get("class_", "")).lower()
+    # Kinds of DRAM are called otherwise, too.
+    is_dram = "dram" in kind or kind.startswith(("lpddr", "hbm", "ddr", "gddr"))
     if is_dram and room is not None:
         raise InputError(f"{where}: it is DRAM and has a size; a DRAM has no limit here: leave one out")
     words = None if room is None else _whole(room, f"{where}: depth * block_size")
@@ -175,11 +177,6 @@ def _storage(node: Node, energies: NodeEnergies, where: str, *, outermost: bool)
         leak_pj=energies.leak(node.name),
         cluster=cluster,
     )
-
-
-def _is_lpddr(node: Node) -> bool:
-    """Whether its class is a kind of DRAM that is called otherwise."""
-    return str(node.data.get("class_", "")).lower().startswith(("lpddr", "hbm", "ddr", "gddr"))
 
 
 def _room(number: Callable[..., float | None], bits: float, block: int, where: str) -> float | None:

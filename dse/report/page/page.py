@@ -107,7 +107,7 @@ def _context(
     conclusions, alarms = conclude_study(study, findings), refuted_bounds(study)
     mappings = best_mappings(study, problems)
     origin = study_provenance(study, problems)
-    script = _script()
+    script = f'"use strict";\n(() => {{\n{"".join(map(_read, SCRIPTS))}}})();\n'
     key = legend_entries(study)
     return {
         "study": study,
@@ -232,10 +232,6 @@ def _environment() -> Environment:
     }
     environment.globals |= {"energy": energy_markup, "NONE": NONE}
     return environment
-
-
-def _script() -> str:
-    return f'"use strict";\n(() => {{\n{"".join(map(_read, SCRIPTS))}}})();\n'
 
 
 def _read(name: str) -> str:

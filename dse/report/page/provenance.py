@@ -138,11 +138,8 @@ def _searcher(study: Study, name: str) -> SearcherFact:
     kind = next((cell.type for cell in study.summaries if cell.searcher == name), name)
     kind = str(settings.pop("type", kind))
     shown = shown_settings(kind, settings).items()
-    return SearcherFact(name, kind, tuple(f"{key} = {_plain(value)}" for key, value in shown))
-
-
-def _plain(value: Any) -> str:
-    return "none" if value is None else toml_value(value)
+    words = (f"{key} = {'none' if value is None else toml_value(value)}" for key, value in shown)
+    return SearcherFact(name, kind, tuple(words))
 
 
 def _accelerators(study: Study, problems: Mapping[Triple, Made]) -> tuple[Fact, ...]:

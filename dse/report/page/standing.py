@@ -69,9 +69,7 @@ def standings_table(study: Study, findings: Findings, brief: bool = False) -> St
     In `brief`, where they are many, it has the LEADERS best of them and the reference.
     """
     ends = {
-        name: (float(band.centre[-1]), float(band.low[-1]), float(band.high[-1]))
-        for name, band in findings.gap.items()
-        if len(band.centre) and name not in study.cut
+        name: band.end for name, band in findings.gap.items() if len(band.centre) and name not in study.cut
     }
     order = sorted(ends, key=lambda name: ends[name][0])
     shown = order

@@ -176,9 +176,7 @@ def efficiency_figure(study: Study, findings: Findings, width: float = WIDTH) ->
     panels = [
         add_panel(figure, left + i * steps[0], down + 0.68 + i * steps[1], across, height) for i in (0, 1)
     ]
-    values = [
-        v for row in (*ahead, *behind) if row.ratio for v in (row.ratio.value, row.ratio.low, row.ratio.high)
-    ]
+    values = [value for row in (*ahead, *behind) if row.ratio for value in row.ratio]
     seen = [v for v in values if 0 < v < math.inf]
     low, high = min([*seen, 0.5]), max([*seen, 2.0])
     low, high = max(low, 1e-4) / 1.6, min(high, 1e4) * 1.6
@@ -268,8 +266,7 @@ def improvement_figure(study: Study, findings: Findings, width: float = WIDTH) -
     for row, i in enumerate(order):
         for column, j in enumerate(order):
             if i != j:
-                chance, low, high = (values[i, j] for values in (found.probability, found.low, found.high))
-                _field(axes, row, column, (float(chance), float(low), float(high)), roomy=side >= 0.42)
+                _field(axes, row, column, found.chance(i, j), roomy=side >= 0.42)
     axes.set_yticks(np.arange(count) + 0.5, shown)
     axes.set_xticks(np.arange(count) + 0.5, shown, **(turned if longest > side else {}))
     axes.xaxis.tick_top()

@@ -202,10 +202,7 @@ def panel_limits(bands: Bands, target: float, drawn: Bands | None = None) -> tup
 
 def curve_ends(bands: Bands) -> Ends:
     """Where each curve ends, and its interval there."""
-    return {
-        name: (float(band.centre[-1]), float(band.low[-1]), float(band.high[-1]))
-        for name, band in bands.items()
-    }
+    return {name: band.end for name, band in bands.items()}
 
 
 def labelled_searchers(study: Study, width: int | None = None) -> dict[str, str]:

@@ -18,8 +18,8 @@ PROBLEMS_TOO = "of problems like these"
 
 def figure_numbers(narrow: Interval | None, wide: Interval | None) -> tuple[float, ...]:
     """A figure and its ENDS; NaN where there is none."""
-    figure = (math.nan,) * 3 if narrow is None else (narrow.value, narrow.low, narrow.high)
-    return (*figure, *((math.nan,) * 2 if wide is None else (wide.low, wide.high)))
+    nothing = Interval(math.nan, math.nan, math.nan)
+    return (*(narrow or nothing), *(wide or nothing)[1:])
 
 
 def shown_figure(found: Interval | None, write: Callable[[float], str]) -> str:

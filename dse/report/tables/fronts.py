@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dse.analysis.findings import Band, Findings, Interval
+from dse.analysis.findings import Band, Findings
 from dse.analysis.study import Study, Triple
 from dse.core.objective import names_several
 from dse.report.formats import Section, Table
@@ -22,7 +22,7 @@ def fronts_table(study: Study, findings: Findings) -> Table:
     proven = {study.label(problem): study.target(problem)[1] for problem in problems}
     proven[ALL] = all(proven.values())
     rows = [
-        (place, name, budget, *_ends(band.at(budget)), proven[place])
+        (place, name, budget, *band.at(budget), proven[place])
         for place, bands in places.items()
         for name, band in bands.items()
         for budget in study.budgets_of(name)
@@ -49,10 +49,6 @@ def _missing(findings: Findings, problem: Triple) -> dict[str, Band]:
         name: Band(band.samples, *(curve - 1.0 for curve in (band.centre, band.low, band.high)))
         for name, band in findings.convergence.get(problem, {}).items()
     }
-
-
-def _ends(found: Interval) -> tuple[float, float, float]:
-    return found.value, found.low, found.high
 
 
 def _section(study: Study, title: str, bands: dict[str, Band], note: str) -> Section:

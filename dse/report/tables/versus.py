@@ -56,9 +56,8 @@ def _other_rows(study: Study, findings: Findings) -> Iterator[tuple[object, ...]
     for i, j in permutations(range(len(found.searchers)), 2):
         one, other = found.searchers[i], found.searchers[j]
         if one != study.reference and not math.isnan(found.probability[i, j]):
-            ends = (float(part[i, j]) for part in (found.probability, found.low, found.high))
             lead = verdict_of(found, one, other)
-            yield one, other, study.budget, *ends, *[""] * 5, lead, *[""] * len(TEST)
+            yield one, other, study.budget, *found.chance(i, j), *[""] * 5, lead, *[""] * len(TEST)
 
 
 def _by_budget(study: Study, findings: Findings) -> Iterator[Section]:

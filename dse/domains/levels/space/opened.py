@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from math import inf, log2
 from typing import Any
 
@@ -22,6 +22,8 @@ SIZE, FAN_OUT = "size", "fan_out"
 BANDWIDTHS = {"bandwidth": "shared", "read_bandwidth": "read", "write_bandwidth": "write"}
 FIGURES = (SIZE, FAN_OUT, *BANDWIDTHS)
 """By the keys of a level's table in a machine's file."""
+WHOLE = {SIZE: partial(whole_number, most=MAX_WORDS), FAN_OUT: partial(whole_number, most=MAX_INSTANCES)}
+"""The checks of those that are whole numbers."""
 ENERGIES = ("read_pj", "write_pj", "update_pj")
 ACCESS, LEAK = "access_pj", "leak_pj"
 
@@ -115,17 +117,8 @@ def with_levels(opened: Opened, given: object, where: str = "hardware") -> Opene
         place = f"{where}.levels.{level}"
         check_keys(check_table(figures, place), place, required=(), optional=FIGURES)
         for figure, values in figures.items():
-            check = {SIZE: _words, FAN_OUT: _instances}.get(figure, positive_rate)
-            found[level, figure] = read_choices(values, f"{place}.{figure}", check)
+            found[level, figure] = read_choices(values, f"{place}.{figure}", WHOLE.get(figure, positive_rate))
     return Opened(tuple((level, figure, values) for (level, figure), values in found.items()))
-
-
-def _words(value: object, what: str) -> float:
-    return whole_number(value, what, most=MAX_WORDS)
-
-
-def _instances(value: object, what: str) -> float:
-    return whole_number(value, what, most=MAX_INSTANCES)
 
 
 def positive_rate(value: object, what: str) -> float:

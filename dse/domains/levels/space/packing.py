@@ -8,12 +8,13 @@ from functools import cached_property
 
 import numpy as np
 
+from dse.core.chains import distinct_primes
 from dse.core.space import Gene, Kind
 from dse.domains.levels.layout import Layout, RowArray
 from dse.domains.levels.machine import Machine
 from dse.domains.levels.space.chains import SPATIAL, FactorChain
 from dse.domains.levels.space.layers import LevelChoices
-from dse.domains.levels.space.tables import SpaceTables, edge_tables, padded_rows, prime_table, slot_columns
+from dse.domains.levels.space.tables import SpaceTables, edge_tables, padded_rows, slot_columns
 from dse.support.arrays import IntArray
 
 FACTORS, ORDER, KEEP = range(3)
@@ -87,7 +88,7 @@ def pack_space(
         edge_factors=edge_factors,
         lengths=padded_rows([chain.lengths for chain in chains]),
         whole=np.array([len(chain.lengths) - 1 for chain in chains], dtype=np.int64),
-        primes=prime_table(chains),
+        primes=padded_rows([distinct_primes(chain.size) for chain in chains]),
         template=_template(layout, levels),
         order_gene=order_gene,
         order_start=np.cumsum([0, *(len(level.orders) for level in levels[:-1])]).astype(np.int64),
@@ -99,7 +100,8 @@ def pack_space(
         sizes=np.array([gene.size for gene in maker.genes], dtype=np.int64),
         block_kind=np.ascontiguousarray(kinds[:, 0]),
         block_of=np.ascontiguousarray(kinds[:, 1]),
-        block_genes=_block_genes(maker.blocks),
+        # -1 behind them.
+        block_genes=padded_rows([[gene + 1 for gene in genes] for _, genes in maker.blocks]) - 1,
     )
     return Packed(tuple(maker.genes), tuple(maker.blocks), columns, tables)
 
@@ -176,9 +178,3 @@ def _template(layout: Layout, levels: Sequence[LevelChoices]) -> RowArray:
         if len(level.stacks) == 1:
             row[_stack_columns(layout, level.place, level.stacks[0])] = 1
     return row
-
-
-def _block_genes(blocks: Sequence[tuple[str, tuple[int, ...]]]) -> IntArray:
-    """The genes of every block, -1 behind them."""
-    found = padded_rows([[gene + 1 for gene in genes] for _, genes in blocks])
-    return found - 1

@@ -163,7 +163,7 @@ class HierarchySpace(GeneVectors):
         Both are (n, levels), with the figures of a level side by side in memory.
         """
         words, wide = np.empty((2, len(self.machine.levels), len(rows)), dtype=np.int64)
-        _shape_kernels().measure(rows, self.shapes, words, wide)
+        load_kernels("dse.domains.levels.space.kernels.shapes").measure(rows, self.shapes, words, wide)
         for place, first in enumerate(self.machine.storages):
             if first != place:
                 words[first] += words[place]
@@ -302,7 +302,3 @@ class HierarchySpace(GeneVectors):
 
 def _kernels() -> ModuleType:
     return load_kernels("dse.domains.levels.space.kernels.moves")
-
-
-def _shape_kernels() -> ModuleType:
-    return load_kernels("dse.domains.levels.space.kernels.shapes")

@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.core.chains import distinct_primes
 from dse.domains.levels.layout import Layout, RowArray
 from dse.domains.levels.machine import Machine
 from dse.domains.levels.space.chains import SPATIAL, FactorChain
@@ -136,11 +135,6 @@ def padded_rows(rows: Sequence[Sequence[int]]) -> NDArray[np.int64]:
     for place, row in enumerate(rows):
         found[place, : len(row)] = row
     return found
-
-
-def prime_table(chains: Sequence[FactorChain]) -> IntArray:
-    """`primes`: of every dim's size, ascending."""
-    return padded_rows([distinct_primes(chain.size) for chain in chains])
 
 
 class Described(NamedTuple):

@@ -66,11 +66,9 @@ class Counts:
         axes = axes_of(self.workload, tensor, self.component)
         still = self._still(tensor)
         slide = outside.slide
-        if slide is not None and self._place(slide[1]) not in [
-            place for terms in axes if len(terms) > 1 for place, _ in terms
-        ]:
+        windows = [self.component.dims[place] for terms in axes if len(terms) > 1 for place, _ in terms]
+        if slide is not None and slide[1] not in windows:
             slide = None
-        windows = any(len(terms) > 1 for terms in axes)
         key = (
             "delivered", tensor, level, outside.run if still else None, slide,
             (outside.still, outside.known) if windows else None,
@@ -164,9 +162,6 @@ class Counts:
         return [
             place for place, dim in enumerate(self.component.dims) if not any(found.coefficients(names[dim]))
         ]
-
-    def _place(self, dim: int) -> int | None:
-        return self.component.dims.index(dim) if dim in self.component.dims else None
 
     def _steps(self, place: int, level: int) -> FloatArray:
         """Steps of a dim's loops outside of a level."""

@@ -10,13 +10,13 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from zipfile import BadZipFile
 
 import numpy as np
 
 from dse.models.timeloop.proof.components import Component
-from dse.models.timeloop.proof.orders import EMPTY, OPEN, Choice, First, Pattern
+from dse.models.timeloop.proof.orders import EMPTY, OPEN, First, Pattern
 from dse.support.arrays import AnyArray, BoolArray, FloatArray, IntArray
 
 MOST_KEPT = 50_000
@@ -213,11 +213,8 @@ def unpack_nodes(data: bytes) -> tuple[list[Node], FloatArray]:
         if not count:
             found.append(unbounded_node(branch))
             continue
-        node = unmade_node(branch, tuple(_choice(choice) for choice in pattern))
+        choices = (one if one in (OPEN, EMPTY) else First(tuple(one[0]), bool(one[1])) for one in pattern)
+        node = unmade_node(branch, tuple(choices))
         over = tuple(np.zeros(len(part)) for part in chains)
         found.append(replace(node, chains=chains, over=over))
     return found, bounds
-
-
-def _choice(data: Any) -> Choice:
-    return data if data in (OPEN, EMPTY) else First(tuple(data[0]), bool(data[1]))
