@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dse.analysis.study import load_study
-from dse.suite.entry import Entry
 from dse.suite.making import entry_of
+from dse.suite.problem import Entry
 from dse.suite.standing import KEPT, kept_text
 from dse.suite.suites import Suite, suite
 from dse.support.files import write_whole

@@ -17,7 +17,7 @@ from dse.core.domains import definition_of, make_problem
 from dse.core.problem import AnyProblem
 from dse.optimum import certify, verify
 from dse.suite.drawing import draw_problem
-from dse.suite.entry import Entry
+from dse.suite.problem import Entry
 from dse.support.errors import InputError
 from dse.support.hashing import digest, plain_data
 from dse.support.telling import Tell, tell_nobody

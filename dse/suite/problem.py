@@ -1,4 +1,4 @@
-"""A problem of a suite as its users have it: an integer function with bounds, counted by the gate."""
+"""A problem of a suite: what its file says, and an integer function with bounds, counted by the gate."""
 
 from __future__ import annotations
 
@@ -11,17 +11,74 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dse.core.certificate import OPTIMAL, Certificate, Counts, priced_point
+from dse.core.domains import problem_from_definition
 from dse.core.problem import AnyProblem
 from dse.search.callbacks import Callback
 from dse.search.run import Cell
 from dse.search.session import OUTSIDE, Outside, Session
 from dse.search.start import OWN, start_points
-from dse.suite.entry import Entry
 from dse.suite.keeping import Kept
 from dse.support.arrays import IntArray
+from dse.support.errors import InputError
+from dse.support.schema import Schema
 
 if TYPE_CHECKING:
     from dse.suite.suites import Suite
+
+
+@dataclass(frozen=True)
+class Entry(Schema):
+    """A problem as its suite's file has it: plain data.
+
+    `definition` and `cost_model` make the problem, `fingerprint` is of all that they mean. `status`,
+    `lower_bound`, `loss` and `genes` are those of its certificate.
+    `templates` are the points of known dataflows, by name, and `random` points that were drawn once.
+    """
+
+    name: str
+    cost_model: str
+    definition: dict[str, Any]
+    fingerprint: str
+    status: str
+    lower_bound: float
+    loss: float
+    genes: list[int]
+    templates: dict[str, list[int]]
+    random: list[list[int]]
+
+    @property
+    def proven(self) -> bool:
+        """Whether nothing is better than `loss`."""
+        return self.status == OPTIMAL
+
+    @cached_property
+    def problem(self) -> AnyProblem:
+        """The problem itself. InputError where this version's rules or models make it another one."""
+        found = problem_from_definition(self.definition, self.cost_model, self.name.partition(" on ")[0])
+        if found.fingerprint != self.fingerprint:
+            raise InputError(
+                f"problem {self.name!r} is another one under this version of dse and its cost models; "
+                "use the version that the suite was made with"
+            )
+        return found
+
+    @cached_property
+    def certificate(self) -> Certificate:
+        """What is proven, its best mapping priced anew. InputError if it does not cost what is said."""
+        best = priced_point(self.problem, self.genes)
+        if best is None or best.loss != self.loss:
+            raise InputError(f"problem {self.name!r}: its best mapping does not cost what the suite says")
+        return Certificate(
+            self.fingerprint,
+            self.status,
+            self.lower_bound,
+            best,
+            Counts(0, 0, 0, 0, 0, 0, self.problem.space.designs),
+            0.0,
+            cached=True,
+            tiles=str(self.definition["tiles"]),
+        )
 
 
 @dataclass(frozen=True)

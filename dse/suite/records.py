@@ -14,7 +14,7 @@ from dse.search.record import Record, read_parquet
 from dse.search.run import Cell
 from dse.search.session import OUTSIDE, Outside
 from dse.search.start import start_points
-from dse.suite.entry import Entry
+from dse.suite.problem import Entry
 from dse.suite.suites import Suite
 from dse.support.arrays import FloatArray, IntArray
 from dse.support.errors import InputError, first_difference, shorten

@@ -18,7 +18,7 @@ import numpy as np
 
 from dse.analysis.study import Study, load_study
 from dse.campaign.curves import CURVES
-from dse.suite.entry import Entry
+from dse.suite.problem import Entry
 from dse.suite.records import Run, read_runs
 from dse.suite.suites import Suite
 from dse.support.arrays import FloatArray

@@ -14,8 +14,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, overload
 
-from dse.suite.entry import Entry
-from dse.suite.problem import SuiteProblem
+from dse.suite.problem import Entry, SuiteProblem
 from dse.support.errors import InputError, shorten, unknown_name
 from dse.support.files import read_text, write_whole
 from dse.support.hashing import digest

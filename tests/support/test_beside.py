@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from dse.support import beside
-from dse.support.beside import compile_beside, compiled_before
+from dse.support import compilations
+from dse.support.compilations import compile_beside, compiled_before
 
 
 def kernel_in(folder: Path) -> SimpleNamespace:
@@ -20,7 +20,7 @@ def kernel_in(folder: Path) -> SimpleNamespace:
 def test_a_kernel_is_compiled_once_its_index_is_on_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(beside.OPTIONS, "cache", True)
+    monkeypatch.setitem(compilations.OPTIONS, "cache", True)
     assert not compiled_before(kernel_in(tmp_path))
     (tmp_path / "k.price-1.py311.nbi").touch()
     assert compiled_before(kernel_in(tmp_path))
@@ -29,7 +29,7 @@ def test_a_kernel_is_compiled_once_its_index_is_on_disk(
 def test_what_cannot_be_kept_is_not_compiled_elsewhere(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(beside.OPTIONS, "cache", False)
+    monkeypatch.setitem(compilations.OPTIONS, "cache", False)
     assert compiled_before(kernel_in(tmp_path))
     assert compiled_before(None)
 
@@ -43,5 +43,5 @@ def test_the_end_of_the_other_process_is_waited_for_however_it_ends(tmp_path: Pa
 
 
 def test_without_an_interpreter_nothing_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(beside.sys, "executable", "no/such/python")
+    monkeypatch.setattr(compilations.sys, "executable", "no/such/python")
     compile_beside("json.tool")()

@@ -11,7 +11,7 @@ from dse.cli import output
 from dse.cli.options import Cache, CostModelName, Fresh, Json, chosen_model, complete_suite, kept_proofs
 
 if TYPE_CHECKING:
-    from dse.suite.entry import Entry
+    from dse.suite.problem import Entry
     from dse.suite.suites import Suite
 
 command = typer.Typer(help="Problems with known optima: show, check, draw, compare.")

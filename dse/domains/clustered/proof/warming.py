@@ -16,7 +16,7 @@ from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof.certifiers import certifier_of
 from dse.domains.clustered.proof.descent import good_mapping
 from dse.proof.proving import prove_optimum
-from dse.support.beside import compile_beside, compiled_before
+from dse.support.compilations import compile_beside, compiled_before
 
 WARM: set[tuple[str, str]] = set()
 """The cost models, with tiles, that have proven something in this process."""

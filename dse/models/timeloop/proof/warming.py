@@ -22,7 +22,7 @@ from dse.domains.levels.machine import TENSORS, Bandwidth, Level, Machine
 from dse.domains.levels.problem import MachineProblem
 from dse.models.timeloop.proof.boxes import LevelBoxes
 from dse.proof.proving import prove_optimum
-from dse.support.beside import compile_beside, compiled_before
+from dse.support.compilations import compile_beside, compiled_before
 
 Begin = Callable[[MachineProblem, Clock], Incumbent | None]
 OBJECTIVES = "edp", "latency", "energy where latency <= 1"
