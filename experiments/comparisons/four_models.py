@@ -100,7 +100,7 @@ def compare(name: str, layer: Layer, mapping: Mapping) -> Row | None:
 def _zigzag(layer: Layer, mapping: Mapping) -> Row:
     """ZigZag's figures, where it is installed."""
     try:
-        from dse.models.zigzag import Constants as ZigZagConstants
+        from dse.models.zigzag.constants import Constants as ZigZagConstants
         from dse.models.zigzag.pricing import price_mapping
     except ImportError:
         return {}

@@ -23,7 +23,7 @@ from dse.domains.clustered.problem import Problem
 from dse.models.loopnest import Constants, Counts, LoopNest
 from dse.models.loopnest.breakdown import energy_parts
 from dse.models.loopnest.counts import MOVED
-from dse.models.zigzag import Constants as ZigZagConstants
+from dse.models.zigzag.constants import Constants as ZigZagConstants
 from dse.models.zigzag.pricing import ZigZagCosts, price_mapping
 from experiments import RESULTS, keep, write_rows
 from experiments.comparisons.mappings import LAYERS, MACHINE, PLAIN, chosen

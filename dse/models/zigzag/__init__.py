@@ -9,34 +9,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
 from dse.core.layer import Layer
-from dse.core.model_settings import ModelConstants
 from dse.core.reasons import Reason
 from dse.domains.clustered.accelerator import Accelerator
 from dse.domains.clustered.mapping import Mapping
 from dse.domains.clustered.nest import nest
-from dse.models.loopnest.constants import Constants as LoopNestConstants
 from dse.models.outside.answers import Answer, Refusal, read_answer
 from dse.models.outside.model import OutsideModel
+from dse.models.zigzag.constants import Constants
 from dse.support.errors import InputError, format_exception
 
 LIBRARY = "zigzag-dse"
-
-
-@dataclass(frozen=True)
-class Constants(ModelConstants):
-    """Energies in pJ of a MAC and of an element's read or write, by default those of `loopnest`.
-
-    ZigZag has none for the NoC.
-    """
-
-    mac_pj: float = LoopNestConstants.mac_pj
-    l1_pj: float = LoopNestConstants.l1_pj
-    l2_pj: float = LoopNestConstants.l2_pj
-    dram_pj: float = LoopNestConstants.dram_pj
 
 
 class ZigZag(OutsideModel):

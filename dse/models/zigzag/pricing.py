@@ -31,7 +31,7 @@ from dse.domains.clustered.accelerator import Accelerator
 from dse.domains.clustered.formats.zigzag_machine import machine_data
 from dse.domains.clustered.mapping import Mapping
 from dse.domains.clustered.nest import Nest, nest
-from dse.models.zigzag import Constants
+from dse.models.zigzag.constants import Constants
 
 L1, L2, DRAM = range(3)
 

@@ -27,7 +27,7 @@ def price_files(name: str, mappings: int, folder: Path) -> None:
     pytest.importorskip("zigzag")
     from zigzag.api import get_hardware_performance_zigzag
 
-    from dse.models.zigzag import Constants
+    from dse.models.zigzag.constants import Constants
     from dse.models.zigzag.pricing import price_mapping
 
     problem, priced = Problem(load_layer(name), EDGE, "edp"), 0
