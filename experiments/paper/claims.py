@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from dse.analysis.findings import Interval
@@ -240,7 +240,7 @@ def number(value: float, places: int) -> str:
 
 def spread(found: Interval | None) -> dict[str, float | None]:
     """A figure and its interval as plain data: what is infinite or unknown is None."""
-    parts = {"value": None, "low": None, "high": None} if found is None else asdict(found)
+    parts = {"value": None, "low": None, "high": None} if found is None else found._asdict()
     return {name: x if x is not None and math.isfinite(x) else None for name, x in parts.items()}
 
 
