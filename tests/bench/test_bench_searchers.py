@@ -30,7 +30,7 @@ import os
 from dataclasses import dataclass
 import burning
 
-burning.burn(0.3)
+burning.burn(0.12)
 
 class Drawing:
     def search(self, evaluate, rng):
@@ -42,7 +42,7 @@ class Drawing:
 class Importing(Drawing):
     def work(self):
         import slow_library
-        burning.burn(0.2)
+        burning.burn(0.08)
 
 @dataclass(frozen=True)
 class Hoarding(Drawing):
@@ -66,7 +66,7 @@ class Dying(Drawing):
 def _plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An installed distribution of searchers that do something in the midst of a search."""
     (tmp_path / "burning.py").write_text(BURNING)
-    (tmp_path / "slow_library.py").write_text("import burning\nburning.burn(0.5)\n")
+    (tmp_path / "slow_library.py").write_text("import burning\nburning.burn(0.2)\n")
     (tmp_path / "bench_plugin.py").write_text(PLUGIN)
     info = tmp_path / "bench_plugin-1.0.dist-info"
     info.mkdir()
@@ -79,9 +79,9 @@ def _plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_process_of_its_own_tells_imports_from_the_searchers_work_and_has_its_own_memory() -> None:
     row = measure_search("importing", PROBLEM, 1000)
-    # Imports burn 0.3 s when it is loaded and 0.5 s in the midst of the search, its work 0.2 s.
+    # Imports burn 0.12 s when it is loaded and 0.2 s in the midst of the search, its work 0.08 s.
     assert row["cpu_seconds"] < row["import_seconds"]
-    assert row["import_seconds"] > 0.6
+    assert row["import_seconds"] > 0.25
     assert row["us_per_sample"] == pytest.approx(row["cpu_seconds"] * 1e6 / 1000)
     assert row["model_us_per_sample"] == pytest.approx(row["model_seconds"] * 1e6 / 1000)
     assert row["failure"] is None

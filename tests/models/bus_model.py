@@ -85,9 +85,10 @@ def _fetches(turns: Any, order: Any, tensor: tuple[int, ...]) -> Any:
     """How often a tile of the tensor comes."""
     rows = np.arange(len(turns))
     fetched, depends = np.ones(len(turns), np.int64), np.zeros(len(turns), bool)
+    has = np.isin(np.arange(len(DIMS)), tensor)
     for place in range(order.shape[1] - 1, -1, -1):
         loop = turns[rows, order[:, place]]
-        depends |= np.isin(order[:, place], tensor) & (loop > 1)
+        depends |= has[order[:, place]] & (loop > 1)
         fetched *= np.where(depends, loop, 1)
     return fetched
 
@@ -110,9 +111,8 @@ def lower_bound(problem: Problem, boxes: TileBoxes) -> LowerBounds:
     compute = (clustered * _spread(steps, boxes.inner_parallel, boxes.cluster) * inner).prod(axis=1)
     orders = np.array(list(permutations(range(4))))
     covered = np.maximum(turns * outer, sizes)
-    words = np.min(
-        [_least_words(turns, covered, np.tile(order, (len(outer), 1))) for order in orders], axis=0
-    )
+    each = [np.tile(counts, (len(orders), 1)) for counts in (turns, covered)]
+    words = _least_words(*each, np.repeat(orders, len(outer), axis=0)).reshape(len(orders), -1).min(axis=0)
     cycles = np.maximum(compute, -(-words // machine.offchip_bandwidth))
     l1_size, l2_size = (sum(tile[:, of].prod(axis=1) for of in TENSORS) for tile in (inner, outer))
     return LowerBounds(cycles, layer.macs * MAC_NJ + words * WORD_NJ, l1_size, l2_size)

@@ -25,7 +25,7 @@ from searchers.peers import PEERS
 from searchers.random import Random
 from tests import ROOT
 from tests.testing.cheaters import budget, importing, records
-from tests.testing.contract_cases import IN_PROCESS, shorten
+from tests.testing.contract_cases import FEW_MOVES, IN_PROCESS, shorten
 from workloads import load_layer
 
 CHEATERS: list[tuple[str, Searcher, str]] = [
@@ -111,23 +111,11 @@ _SELDOM = {"batch_size": 8, "train_freq": 8, "net_arch": [16], "reward": "-log",
 _MIXED = {"form": "one-step", "batch_size": 8, "train_freq": 8, "hidden": 16}
 
 
-_FEW_MOVES = {
-    "n_startup_trials": 8,
-    "n_teams": 1,
-    "moves": 1,
-    "early_moves": 2,
-    "extra_teams": 1,
-    "max_candidates": 4,
-    "batch_fraction": 0.5,
-    "late_batch_fraction": 0.2,
-    "restricted_batch_size": 8,
-}
-
-
 QUICKER = {
     "a2c": {"n_envs": 4, "net_arch": [16]},
     "actorq": _OFF_POLICY | {"pull_every": 1},
     "bayesian": {"n_startup_trials": 10, "batch_fraction": 1.0, "refit_growth": 4.0},
+    "calibrated": {"n_alone": 16},
     "d4pg": _OFF_POLICY,
     "ddpg": {"gradient_steps": 1, "batch_size": 8, "learning_starts": 8, "n_envs": 8, "net_arch": [16]},
     "dqn": {"gradient_steps": 1, "batch_size": 8, "n_envs": 8, "net_arch": [16]},
@@ -140,8 +128,8 @@ QUICKER = {
     "mast": _MIXED,
     "ppo": {"n_envs": 16, "n_epochs": 3},
     "qmix": _MIXED,
-    "team": _FEW_MOVES,
-    "transfer": _FEW_MOVES,
+    "team": FEW_MOVES,
+    "transfer": FEW_MOVES,
 }
 """Settings with which a slow searcher learns within its few samples, by few updates of small models."""
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
+from importlib import import_module
 from itertools import product
 from math import prod
 from typing import Any
 
 import numpy as np
 import onnx
-from onnx.backend.test.case.node import collect_testcases
+from onnx.backend.test.case import node as cases
 from onnx.reference import ReferenceEvaluator
 
 Shape = tuple[int, ...]
@@ -21,7 +22,7 @@ GATES = {"RNN": 1, "LSTM": 4, "GRU": 3}
 
 def models(operator: str | None = None) -> Iterator[tuple[str, Any, int | None]]:
     """Each model with MACs, of an operator alone or of any: its name, and how many; None is not known."""
-    for case in _all():
+    for case in _all() if operator is None else _made_for(operator):
         found = {node.op_type for node in case.model.graph.node} & COUNTS.keys()
         if found and operator in (None, *found) and (operator is None or len(found) == 1):
             yield case.name, case.model, _macs(case.model, *case.data_sets[0])
@@ -30,7 +31,14 @@ def models(operator: str | None = None) -> Iterator[tuple[str, Any, int | None]]
 @cache
 def _all() -> tuple[Any, ...]:
     """All cases, which ONNX makes once in a process."""
-    return tuple(collect_testcases(None))
+    return tuple(cases.collect_testcases(None))
+
+
+def _made_for(operator: str) -> list[Any]:
+    """Cases among which are those of an operator: to make all takes seconds."""
+    import_module(f"{cases.__name__}.{operator.lower()}")
+    made: list[Any] = cases._NodeTestCases
+    return made
 
 
 def _macs(model: Any, given: Sequence[Any], made: Sequence[Any]) -> int | None:
