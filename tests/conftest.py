@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+import logging
 import os
 import signal
 from collections import Counter
@@ -117,6 +118,25 @@ def few_random_mappings(request: pytest.FixtureRequest, monkeypatch: pytest.Monk
 def no_terminal_width(monkeypatch: pytest.MonkeyPatch) -> None:
     """Output is as wide as in a pipe, though tests may run in processes that are told a terminal's width."""
     monkeypatch.delenv("COLUMNS", raising=False)
+
+
+@pytest.fixture
+def logged() -> Iterator[list[logging.LogRecord]]:
+    """What is logged meanwhile, by loggers that tell no others of it too.
+
+    Pytest's own plugin is off: it goes through all loggers three times a test, and torch has made fifty.
+    """
+    handler = logging.Handler()
+    records = list[logging.LogRecord]()
+    handler.emit = records.append  # type: ignore[method-assign]
+    loggers = [logging.getLogger()]
+    loggers += [one for one in logging.root.manager.loggerDict.values() if isinstance(one, logging.Logger)]
+    heard = [one for one in loggers if one is logging.root or not one.propagate]
+    for logger in heard:
+        logger.addHandler(handler)
+    yield records
+    for logger in heard:
+        logger.removeHandler(handler)
 
 
 @pytest.fixture

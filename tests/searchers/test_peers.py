@@ -133,8 +133,8 @@ def test_smac_begins_its_local_search_in_one_order_whatever_the_process() -> Non
     assert [point.get_array()[1] for point in found] == [1.0, 2.0, 3.0]
 
 
-def test_a_package_logs_nothing_while_it_is_silenced(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_package_logs_nothing_while_it_is_silenced(logged: list[logging.LogRecord]) -> None:
     with silenced_warnings("smac"):
         logging.getLogger("smac").warning("no configurations left")
     logging.getLogger("smac").warning("afterwards")
-    assert [record.message for record in caplog.records] == ["afterwards"]
+    assert [record.getMessage() for record in logged] == ["afterwards"]

@@ -190,11 +190,11 @@ def test_import_writes_a_network_file_of_a_factory(factory: str, dse: Dse) -> No
     ],
 )
 def test_what_cannot_be_imported_gets_one_line(
-    factory: str, dse: Dse, caplog: pytest.LogCaptureFixture, arguments: list[str], words: str
+    factory: str, dse: Dse, logged: list[logging.LogRecord], arguments: list[str], words: str
 ) -> None:
     assert words in dse("import", *arguments, "--out", "net.toml").refused()
     # torch logs a traceback of its own where shapes do not match.
-    assert not [record for record in caplog.records if record.levelno > logging.WARNING]
+    assert not [record for record in logged if record.levelno > logging.WARNING]
     assert not Path("net.toml").exists()
 
 

@@ -79,8 +79,7 @@ class FeasibilityRules:
         limits = self._limits if machines is None else self._limits_of(machines)
         columns = CostColumns._make((*costs.values(), costs.valid, costs.reason))
         self._kernel.judge_rows(rows, columns, limits, self._terms, losses, reasons)
-        below = np.isin(reasons, BELOW_FLOORS)
-        if self._trusted and not self._lenient and below.any():
+        if self._trusted and not self._lenient and (below := np.isin(reasons, BELOW_FLOORS)).any():
             first = int(below.argmax())
             self._say_below_floor(int(reasons[first]), rows[first], costs.take(slice(first, first + 1)))
             return self.judge(rows, costs, machines)
