@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +18,6 @@ from dse.optimum import cache as kept
 from dse.optimum import certify
 from dse.optimum.network import certify_network
 from dse.support.errors import InputError, StorageError
-from tests import ROOT
 from tests.cli.certify_options import problem
 from workloads import load_layer
 
@@ -159,15 +156,6 @@ def test_ctrl_c_shows_the_best_mapping_the_bound_and_the_gap(
     said = capfd.readouterr().out
     assert "best found, at most" in said
     assert "no mapping is below" in said
-
-
-def test_certifying_brings_no_library_of_the_searchers() -> None:
-    layer = str(ROOT / "examples" / "network.toml:conv1")
-    command = ["certify", "--layer", layer, "--accelerator", "edge", "--json", "--fresh"]
-    code = f"from dse.cli import main; import sys; main({command}); print(*sys.modules, file=sys.stderr)"
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    modules = {name.partition(".")[0] for name in run.stderr.split()}
-    assert modules.isdisjoint({"torch", "sklearn", "skopt", "matplotlib", "pandas"})
 
 
 def test_the_package_names_what_it_makes() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -270,13 +271,24 @@ def test_a_network_with_layers_that_are_not_proven_says_how_far_each_and_the_tot
     assert f"at most {data['gap']:.2%} above it" in shown
 
 
-@pytest.mark.parametrize(("objective", "power", "workers"), [("edp", 1, "2"), ("energy * latency^2", 2, "1")])
+def without_seconds(data: Any) -> Any:
+    """What a command said, but for how long it took."""
+    if isinstance(data, dict):
+        return {key: without_seconds(value) for key, value in data.items() if "seconds" not in key}
+    return [without_seconds(one) for one in data] if isinstance(data, list) else data
+
+
+@pytest.mark.parametrize(("objective", "power"), [("edp", 1), ("energy * latency^2", 2)])
 def test_the_least_product_of_a_networks_totals_is_proven(
-    dse: Dse, network: str, objective: str, power: int, workers: str
+    dse: Dse, network: str, objective: str, power: int
 ) -> None:
     where = ("--network", network, "--accelerator", "edge")
-    options = ("--objective", objective, "--gap", "0", "--workers", workers)
-    data = dse("certify", *where, *options, "--json").json
+    options = ("--objective", objective, "--gap", "0", "--fresh", "--json")
+    data = dse("certify", *where, *options, "--workers", "1").json
+    if objective == "edp":
+        # In any number of processes it is the same.
+        shared = dse("certify", *where, *options, "--workers", "2").json
+        assert without_seconds(shared) == without_seconds(data)
     layers = {spec: Problem(layer, PRESETS["edge"], objective) for spec, layer in named_layers(network)}
     # Of both layers together: the product of the sums, over some hundred mappings of each.
     drawn = []

@@ -17,7 +17,7 @@ import pytest
 
 from dse.cli import commands, main
 from dse.core.objective import OBJECTIVES
-from tests import DATA
+from tests import DATA, ROOT
 from tests.cli.shell_cases import RESNET_ON_EDGE
 from tests.conftest import Dse
 from workloads import load
@@ -28,11 +28,16 @@ RUN = [sys.executable, "-c", "import sys; from dse.cli import main; sys.exit(mai
 HEAVY = ("torch", "sklearn", "skopt", "matplotlib", "numba", "pandas", "pyarrow", "scipy", "typer", "rich")
 
 
-def imported_by(statement: str) -> set[str]:
-    """The top-level modules that a fresh process holds after a statement."""
-    code = f"{statement}; import sys; print(*sys.modules, file=sys.stderr)"
+TOLD = "MODULES "
+
+
+def imported_by(*statements: str) -> list[set[str]]:
+    """The top-level modules that a fresh process holds after each of some statements."""
+    tell = f"import sys; print({TOLD!r}, *sys.modules, file=sys.stderr)"
+    code = "\n".join(line for statement in statements for line in (statement, tell))
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    return {name.partition(".")[0] for name in run.stderr.split()}
+    lines = [line for line in run.stderr.splitlines() if line.startswith(TOLD)]
+    return [{name.partition(".")[0] for name in line.split()} for line in lines]
 
 
 # Start-up
@@ -40,25 +45,30 @@ def imported_by(statement: str) -> set[str]:
 
 def test_importing_the_framework_brings_nothing_heavy() -> None:
     statement = "import dse.core.layer, dse.domains.clustered.mapping, dse.core.cost_models, workloads"
-    assert imported_by(statement).isdisjoint(HEAVY)
+    (modules,) = imported_by(statement)
+    assert "dse" in modules
+    assert modules.isdisjoint(HEAVY)
 
 
-def test_help_brings_nothing_that_a_command_needs() -> None:
-    statement = "from dse.cli import main; main(['--help'])"
-    assert imported_by(statement).isdisjoint({*HEAVY, "numpy"} - {"typer", "rich"})
-
-
-def test_listing_brings_no_compiler() -> None:
-    statement = "from dse.cli import main; main(['list', 'networks'])"
-    assert imported_by(statement).isdisjoint({"numba", "torch", "sklearn", "skopt", "matplotlib", "pandas"})
-
-
-def test_evaluating_and_searching_bring_no_library_of_tables_or_of_other_searchers() -> None:
-    evaluate = ["evaluate", *RESNET_ON_EDGE, "--mapping", "nvdla", "--json"]
-    search = ["search", *RESNET_ON_EDGE, "--searcher", "random", "--budget", "20"]
-    modules = imported_by(f"from dse.cli import main; main({evaluate}); main({search})")
-    assert "numba" in modules
-    assert modules.isdisjoint({"torch", "sklearn", "skopt", "matplotlib", "pandas", "pyarrow"})
+def test_no_command_brings_what_only_others_need(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One process runs them all: what one must not bring, none before it may."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    commands = (
+        ["--help"],
+        ["list", "networks"],
+        ["evaluate", *RESNET_ON_EDGE, "--mapping", "nvdla", "--json"],
+        ["search", *RESNET_ON_EDGE, "--searcher", "random", "--budget", "20"],
+        ["certify", "--layer", str(ROOT / "examples" / "network.toml:conv1"), "--accelerator", "edge"],
+    )
+    helped, listed, _, searched, certified = imported_by(
+        *(f"from dse.cli import main; main({command})" for command in commands)
+    )
+    assert helped.isdisjoint({*HEAVY, "numpy"} - {"typer", "rich"})
+    others = {"torch", "sklearn", "skopt", "matplotlib", "pandas"}
+    assert listed.isdisjoint({"numba", *others})
+    assert "numba" in searched
+    assert searched.isdisjoint({"pyarrow", *others})
+    assert certified.isdisjoint(others)
 
 
 # Help and usage

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.optimum.test_tile_sets import expect_a_bound_that_is_too_high_to_be_seen, real
+from tests.optimum.test_tile_sets import real
+from tests.optimum.tile_set_checks import expect_a_bound_that_is_too_high_to_be_seen
 
 
 @pytest.mark.parametrize("model", ["loopnest", "maestro"])

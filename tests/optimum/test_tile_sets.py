@@ -32,6 +32,7 @@ from dse.support.errors import InputError
 from tests.models import bus_model
 from tests.models.bus_model import Bus
 from tests.optimum.certify_cases import every_price
+from tests.optimum.tile_set_checks import expect_a_bound_that_is_too_high_to_be_seen
 from tests.third_party import offered
 from workloads import load_layer
 
@@ -125,20 +126,6 @@ def test_limits_hold_in_every_size(model: str) -> None:
 
 
 # Checks
-
-
-def expect_a_bound_that_is_too_high_to_be_seen(problem: Problem) -> None:
-    found = certify(problem, cache=False)
-    checks = verify(problem, found)
-    assert failed_checks(checks) == []
-    part = one_tile_each(problem)[0]
-    one = verify(part, certify(part, cache=False))
-    assert [check.name for check in checks if "one size" not in check.name] == [check.name for check in one]
-    wrong = replace(found, status=BOUNDED, best=None, lower_bound=found.best.loss * 1.02)
-    failed = [check.name for check in verify(problem, wrong) if not check.passed]
-    # Not by mappings drawn at random, which are far from the best.
-    assert failed
-    assert "random mappings do not beat it" not in failed
 
 
 @pytest.mark.parametrize("tiles", ["factors", "any"])
@@ -337,7 +324,7 @@ def test_boxes_that_are_objects_are_joined_too(tmp_path: Path, monkeypatch: pyte
 
 def test_with_open_pes_sets_are_proven_too() -> None:
     space = {"dims": "KCYX", "cluster": "fit", "num_pes": [2, 4, 6]}
-    fixed = {"outer.tile.K": [2, 6], "inner.tile.K": [1, 2], "inner.tile.C": [1, 2], "num_pes": [4, 6]}
+    fixed = {"outer.tile.K": [2, 6], "inner.tile.K": [1, 2], "num_pes": [4, 6]}
     layer = Layer("CONV", 6, 2, 3, 2, 2, 2)
     problem = Problem(layer, MACHINE, "edp", "maestro", fixed=fixed, space=space)
     found = certify(problem, cache=False)

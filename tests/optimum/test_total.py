@@ -107,19 +107,6 @@ def test_a_total_ends_where_the_gap_is_enough() -> None:
     assert max(gaps) > 1e-4
 
 
-def test_a_total_is_the_same_in_any_number_of_processes() -> None:
-    problems = three_layers("loopnest", "edp")
-    one, two = (
-        certify_network("small", "any", problems, NetworkOptions(cache=False, workers=workers))
-        for workers in (1, 2)
-    )
-    for data in (one, two):
-        data["seconds"] = data["total"]["seconds"] = 0.0
-        for entry in data["layers"]:
-            entry["certificate"]["seconds"] = 0.0
-    assert one == two
-
-
 def test_the_time_of_a_network_is_shared_by_all_its_proofs_and_told() -> None:
     time = NetworkTime(60.0, 20.0, parts=4)
     assert time.of_next("one") == 5.0

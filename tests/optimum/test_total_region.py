@@ -46,7 +46,7 @@ def test_bounds_of_totals_within_any_gap_are_below_all_choices_and_verified(
 ) -> None:
     problems, least = three_layers(model, objective), least_of_all_choices(model, objective)
     proofs = []
-    for gap in (2e-2, 3e-3, 3e-4, 3e-5):
+    for gap in (3e-3, 3e-5):
         data = certify_network("small", "any", problems, NetworkOptions(cache=False, gap=gap, check=True))
         assert data["gap"] <= gap
         assert data["lower_bound"] <= least * (1 + 1e-12)

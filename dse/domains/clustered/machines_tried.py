@@ -17,7 +17,7 @@ import numpy as np
 
 from dse.core.cost_models import cost_model
 from dse.core.reasons import Reason
-from dse.domains.clustered.accelerator import Accelerator
+from dse.domains.clustered.accelerator import MACHINE_FIGURES, Accelerator
 from dse.domains.clustered.cost_model import CostModel
 from dse.domains.clustered.energies import FOLDS, LEAST, SEED, Measured, possible
 from dse.support.arrays import BoolArray, FloatArray, IntArray
@@ -67,6 +67,9 @@ class MachinesTried:
         self._machine, self._samples = machine, samples
         self._prices = _prepared(machine, samples, name)
         self.axes = _axes(machine)
+        # Its figures are checked once; those of all others are no larger.
+        largest = with_figures(machine, [axis[-1] for axis in self.axes])
+        self._largest: IntArray = np.array([largest.machine_row], np.int64)
         self._known: dict[Machine, FloatArray] = {}
         self._left: dict[Machine, float] = {}
         grid = list(product(*self.axes))
@@ -195,7 +198,8 @@ class MachinesTried:
 
     def _priced(self, machines: list[Machine]) -> FloatArray:
         """The log of what each machine makes of each sample: (m, n), inf where the model has no cycles."""
-        figures = np.array([with_figures(self._machine, each).machine_row for each in machines], np.int64)
+        figures = np.repeat(self._largest, len(machines), axis=0)
+        figures[:, [MACHINE_FIGURES.index(name) for name in FITTED]] = machines
         found = np.empty((len(machines), sum(len(each.cycles) for each in self._samples)))
         start = 0
         for each, price in zip(self._samples, self._prices, strict=True):

@@ -72,7 +72,7 @@ def random_mapping(rng: np.random.Generator, workload: Workload, machine: Machin
 
 def test_the_closed_forms_count_what_a_walk_of_all_instances_counts() -> None:
     rng, seen = np.random.default_rng(8), 0
-    for number in range(60):
+    for number in range(30):
         workload, machine = workload_of(LAYERS[number % len(LAYERS)]), open_levels(rng)
         mapping = random_mapping(rng, workload, machine)
         costs = reference.evaluate_mapping(workload, machine.unlimited, mapping)
@@ -93,7 +93,7 @@ def test_the_closed_forms_count_what_a_walk_of_all_instances_counts() -> None:
                 assert counts.instances == len(each), where
                 assert np.max(each, axis=0).tolist() == list(each[0]), where
         seen += 1
-    assert seen > 40
+    assert seen > 20
 
 
 PRODUCT = {"type": "gemm", "dims": {"M": 1, "K": 1, "N": 100}}
