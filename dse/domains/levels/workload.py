@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from dse.core.layer import MAX_SIZE, Layer
@@ -111,9 +112,8 @@ class Workload:
         most = self.macs
         for tensor in self.tensors:
             factors = [factor for axis in tensor.axes for _, factor in axis]
-            again = math.prod(
-                self.sizes[dim] ** max(0, sum(map(bool, tensor.coefficients(dim))) - 1) for dim in self.names
-            )
+            axes_of = Counter(dim for axis in tensor.axes for dim in dict(axis))
+            again = math.prod(self.sizes[dim] ** (axes - 1) for dim, axes in axes_of.items())
             most = max(most, self.macs * math.prod(factors) * again)
         return most * max((tensor.bits for tensor in self.tensors), default=1)
 
@@ -163,6 +163,11 @@ def workload_of(layer: Layer, bits: Mapping[str, int] | None = None) -> Workload
     moved. `bits` are what a word of each tensor takes of a machine's levels, if they do not count words.
     Of a layer that is not folded samples are N, and groups, which C and K are of one of, `GROUPS`.
     """
+    return _workload_of(layer, None if bits is None else tuple(bits.items()))
+
+
+@lru_cache(maxsize=1024)
+def _workload_of(layer: Layer, bits: tuple[tuple[str, int], ...] | None) -> Workload:
     rows, columns = layer.output
     channels = {"C": layer.C // layer.groups, "K": layer.K // layer.groups}
     dims = {"R": layer.R, "S": layer.S, "P": rows, "Q": columns, **channels, "N": layer.batch}
@@ -173,7 +178,8 @@ def workload_of(layer: Layer, bits: Mapping[str, int] | None = None) -> Workload
         found = Workload((*found.dims, (GROUPS, layer.groups)), tuple(apart))
     if bits is None:
         return found
-    return Workload(found.dims, tuple(replace(one, bits=bits[one.name]) for one in found.tensors))
+    of = dict(bits)
+    return Workload(found.dims, tuple(replace(one, bits=of[one.name]) for one in found.tensors))
 
 
 def _convolution(dims: Mapping[str, int], stride: tuple[int, int], dilation: tuple[int, int]) -> Parts:

@@ -221,15 +221,17 @@ def _longest(workload: Workload, level: Level, dim: str, tiles: str) -> int | No
     """How long a tile may be along a dim, for what the level keeps in any case to fit; at least 1."""
     if level.room is None or not level.keeps:
         return None
-    box = dict.fromkeys(workload.names, 1)
+    # By how much each axis grows with the tile; along all other dims it has one.
     kept = [
-        tensor for tensor in workload.tensors if tensor.name in level.keeps and tensor.name not in level.holds
+        (tensor.bits, tensor.coefficients(dim))
+        for tensor in workload.tensors
+        if tensor.name in level.keeps and tensor.name not in level.holds
     ]
     size, room = workload.sizes[dim], level.room
     lengths = find_divisors(size) if tiles == FACTORS else range(1, size + 1)
 
     def needs(length: int) -> int:
-        return sum(tensor.room(box | {dim: length}) for tensor in kept)
+        return sum(bits * prod([1 + more * (length - 1) for more in growth]) for bits, growth in kept)
 
     return lengths[max(0, bisect_right(lengths, room, key=needs) - 1)]
 
