@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import product
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -40,9 +41,9 @@ def every_cost(layer: Layer, priced: Priced) -> frozenset[tuple[float, int]]:
 
 def least_of_network(sums: Iterable[tuple[float, float]], cycle_seconds: float, objective: str) -> float:
     """The least value of a network's sums of energy and cycles."""
-    of = objective_named(objective)
-    values = (of.total({"energy": e * 1e-9, "latency": c * cycle_seconds}) for e, c in sums)
-    return min(values, default=math.inf)
+    energy_nj, cycles = np.array(list(sums), np.float64).reshape(-1, 2).T
+    costs = SimpleNamespace(energy_nj=energy_nj, cycles=cycles)
+    return float(np.min(objective_named(objective).value(costs, 1 / cycle_seconds), initial=math.inf))
 
 
 def sums_of_network(

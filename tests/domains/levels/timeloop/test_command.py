@@ -46,8 +46,9 @@ def test_an_empty_file_holds_no_cases(dse: Dse, tmp_path: Path) -> None:
 
 @pytest.fixture
 def quick_bench(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, count in {"BATCH": 500, "SINGLE_ROWS": 5, "REPEATS": 1, "OTHER_REPEATS": 1}.items():
+    for name, count in {"BATCH": 300, "SINGLE_ROWS": 5, "REPEATS": 1, "OTHER_REPEATS": 1}.items():
         monkeypatch.setattr(cost, name, count)
+    monkeypatch.setattr(others, "REFERENCE", others.PROGRAM)
     monkeypatch.delenv(others.VARIABLE, raising=False)
 
 
