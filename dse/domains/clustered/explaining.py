@@ -9,7 +9,7 @@ mapping is feasible with it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import Any
@@ -51,7 +51,8 @@ def explain_mapping(problem: PricedProblem, mapping: DataflowMapping) -> Explana
 
 def explain_space(problem: PricedProblem) -> Explanation:
     """Why no mapping of a problem is feasible, if none is, and what would make one so."""
-    genes = _random(problem)
+    tried = RANDOM_OUTSIDE if problem.model.outside else RANDOM
+    genes = problem.space.sample(np.random.default_rng(0), tried)
     if problem.price(genes).reason.all():
         genes = np.concatenate([genes, _smallest(problem, orders=not problem.model.outside)])
     counts = Counter(problem.price(genes).reason.tolist())
@@ -69,11 +70,6 @@ def explain_space(problem: PricedProblem) -> Explanation:
         tuple(_freed(problem)),
         tuple(_looser_limits(problem, problem.space.decode(genes))),
     )
-
-
-def without_genes(fixed: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
-    """The fixed genes but some."""
-    return {name: value for name, value in fixed.items() if name not in set(names)}
 
 
 # Hardware
@@ -100,7 +96,10 @@ def _larger_buffers(problem: PricedProblem, genes: IntArray) -> Iterator[Change]
         row = int(np.argmin(growth))
         needs = {"l1_size": int(l1[row]), "l2_size": int(l2[row])}
         changes.append(_with_hardware(problem, mappings[row], needs))
-    yield from sorted(filter(None, changes), key=_growth)
+    yield from sorted(
+        filter(None, changes),
+        key=lambda change: float(np.prod([new / old for old, new in change.values.values()])),
+    )
 
 
 def _with_hardware(
@@ -118,10 +117,6 @@ def _with_hardware(
     with_it = replace(problem, accelerator=larger, fixed={})
     values = {name: (machine.in_elements(name, old), in_file[name]) for name, (old, _) in values.items()}
     return Change(values, mapping) if not with_it.evaluate(mapping).reason[0] else None
-
-
-def _growth(change: Change) -> float:
-    return float(np.prod([new / old for old, new in change.values.values()]))
 
 
 # Limits
@@ -158,7 +153,7 @@ def _freed(problem: PricedProblem) -> Iterator[Change]:
 
 def _nearest(problem: PricedProblem, names: Sequence[str]) -> Change | None:
     """The mapping that is feasible with other values of these genes, whose values are the nearest."""
-    free = replace(problem, fixed=without_genes(problem.fixed, names))
+    free = replace(problem, fixed={name: value for name, value in problem.fixed.items() if name not in names})
     genes = _smallest(free, orders=False, vary=names)
     feasible = genes[free.price(genes).reason == 0]
     if not len(feasible):
@@ -247,8 +242,3 @@ def _smallest(problem: PricedProblem, *, orders: bool, vary: Sequence[str] = ())
         ranges.append(np.arange(gene.size if every else 1))
     grid = np.meshgrid(*ranges, indexing="ij")
     return np.stack([axis.ravel() for axis in grid], axis=1).astype(np.int64)
-
-
-def _random(problem: PricedProblem) -> IntArray:
-    count = RANDOM_OUTSIDE if problem.model.outside else RANDOM
-    return problem.space.sample(np.random.default_rng(0), count)

@@ -25,7 +25,6 @@ from dse.core.residence import Home, Phase, Rates, SharedTiles
 from dse.optimum.chains.proofs import Proofs
 from dse.optimum.chains.tilings import (
     Group,
-    Move,
     Part,
     Size,
     Tiling,
@@ -78,7 +77,9 @@ class Sharing:
     def listed(self) -> list[Tiling]:
         """All tilings that the home's tensors allow."""
         may_hold = WEIGHT in self.home.may_hold
-        return [one for one in self._fitting() if may_hold or not any(map(_of_weights, one.moves))]
+        return [
+            one for one in self._fitting() if may_hold or not any(move.tensor == WEIGHT for move in one.moves)
+        ]
 
     def _fitting(self) -> Iterator[Tiling]:
         return fitting_tilings(self.group, self.home.room)
@@ -306,10 +307,6 @@ class Sharing:
                 found = max(found, spent + moves + latency * self._at_ports(tiling, part))
             total += found
         return total
-
-
-def _of_weights(move: Move) -> bool:
-    return move.tensor == WEIGHT
 
 
 def described_loops(tiling: Tiling, group: Group) -> Iterator[str]:

@@ -77,11 +77,10 @@ def codesign(
     space = as_space(hardware)
     work = workload_of(network)
     wanted, caps = network_objective(objective), caps_of(max_latency, max_power)
-    _refuse_mixed(searcher, budget, inner, time_limit)
+    _refuse_mixed(searcher, budget, inner, time_limit, caps, work)
     if searcher is not None:
         from dse.optimum.codesign.searched import Search, search_codesign
 
-        _refuse_proofs_own(caps, work)
         search = Search(searcher, budget or 0, seed, settings, inner, inner_budget)
         folder = None if out is None else Path(out)
         return search_codesign(
@@ -144,19 +143,22 @@ def as_space(given: str | Path | Mapping[str, Any] | HardwareSpace) -> HardwareS
 
 
 def _refuse_mixed(
-    searcher: str | None, budget: int | None, inner: str | None, time_limit: float | None
+    searcher: str | None,
+    budget: int | None,
+    inner: str | None,
+    time_limit: float | None,
+    caps: Caps,
+    work: Workload,
 ) -> None:
     """See that what is asked for is a search or a proof."""
-    if searcher is None and (budget is not None or inner is not None):
-        raise InputError("a budget and an inner searcher are a searcher's: name one, or leave them out")
-    if searcher is not None and budget is None:
+    if searcher is None:
+        if budget is not None or inner is not None:
+            raise InputError("a budget and an inner searcher are a searcher's: name one, or leave them out")
+        return
+    if budget is None:
         raise InputError(f"searcher {searcher!r} needs a budget of network evaluations")
-    if searcher is not None and time_limit is not None:
+    if time_limit is not None:
         raise InputError("a time limit is of proofs: a searcher has a budget")
-
-
-def _refuse_proofs_own(caps: Caps, work: Workload) -> None:
-    """InputError for what proofs alone can be asked for."""
     if caps:
         raise InputError("caps on latency and power are of proofs: a searcher has none")
     if work.by_shares:

@@ -14,6 +14,7 @@ keep the lines is at a corner of theirs.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -71,7 +72,8 @@ class LayerLemmas:
         # Lemmas are only ever added: among the new ones are those to take up.
         seen, usable = self._usable.get(limits, (0, []))
         if seen < len(self.lemmas):
-            usable += [lemma for lemma in self.lemmas[seen:] if _covers(lemma.limits, limits)]
+            new = self.lemmas[seen:]
+            usable += [one for one in new if all(map(operator.ge, one.limits, limits))]
             self._usable[limits] = len(self.lemmas), usable
         count, found = self._bounds.get((limits, prices), (-1, (0.0, ())))
         if count != len(usable):
@@ -93,10 +95,6 @@ class LayerLemmas:
             if found[0] > best[0]:
                 return found
         return best
-
-
-def _covers(wide: tuple[float, ...], narrow: tuple[float, ...]) -> bool:
-    return all(one >= other for one, other in zip(wide, narrow, strict=True))
 
 
 def _share(lemma: tuple[float, ...], prices: tuple[float, ...]) -> float:

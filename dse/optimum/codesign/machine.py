@@ -323,10 +323,9 @@ class Structure:
             for name, words in self._needs[key].items():
                 wanted[name] = max(wanted.get(name, 0), words)
         names = [name for name in self.space.varied[CAPACITY] if name in wanted]
-        point = [last for _, last in box]
-        for at, (first, last) in enumerate(box):
-            if first < last and self.space.names[at] in self._sizing:
-                low, high = first, last
+        point, sizing = [last for _, last in box], self.space.parameters_of(CAPACITY)
+        for at, (low, high) in enumerate(box):
+            if low < high and at in sizing:
                 while low < high:
                     middle = (low + high) // 2
                     ends = self.space.intervals(
@@ -338,8 +337,3 @@ class Structure:
                         low = middle + 1
                 point[at] = low
         return tuple(point)
-
-    @property
-    def _sizing(self) -> set[str]:
-        places = self.space.parameters_of(CAPACITY)
-        return {self.space.names[place] for place in places}

@@ -68,7 +68,8 @@ class Execution:
         """Do all of it; RefusedError where that cannot be."""
         for block in self._blocks():
             steps = list(self._steps(block))
-            turns = self.runs[block[0]] if len(block) > 1 and self._by_turns(block) else 1
+            by_turns = len(block) > 1 and block in map(list, self.schedule["turns"])
+            turns = self.runs[block[0]] if by_turns else 1
             for turn in range(turns):
                 for step in steps:
                     self._step(step, turn if turns > 1 else None)
@@ -97,9 +98,6 @@ class Execution:
                 raise RefusedError(f"{', '.join(block)} are no neighbours")
             yield list(block)
             place += len(block)
-
-    def _by_turns(self, block: list[str]) -> bool:
-        return any(block == list(one) for one in self.schedule["turns"])
 
     def _steps(self, block: list[str]) -> Iterator[Mapping[str, Any]]:
         """What is run in a block: a layer's entry, or a group's."""

@@ -144,7 +144,9 @@ def run_lines(run: Execution, group: Group, runs: Range) -> None:
     if second.output[0] % group["rows"]:
         raise RefusedError(f"the rows of {two} are not in {group['rows']} equal steps")
     rows, total, width = second.output[0] // group["rows"], first.output[0], first.output[1]
-    tallest = max(_rows_of(entry) for entry in group["runs"] if entry["layer"] == one)
+    tallest = max(
+        Layer.from_dict(dict(entry["part"])).output[0] for entry in group["runs"] if entry["layer"] == one
+    )
     for move in group["moves"]:
         name = move["layer"]
         if move["tensor"] == INPUT:
@@ -199,10 +201,6 @@ def see_work(run: Execution, group: Group) -> None:
 
 def _macs(part: Mapping[str, Any]) -> int:
     return Layer.from_dict(dict(part)).macs
-
-
-def _rows_of(entry: Mapping[str, Any]) -> int:
-    return int(Layer.from_dict(dict(entry["part"])).output[0])
 
 
 class RefusedError(InputError):

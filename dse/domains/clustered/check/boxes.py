@@ -245,7 +245,7 @@ class Search:
             for start in range(0, len(front.bounds), SLICE):
                 part = front.rows(slice(start, start + SLICE))
                 # What is left when all is spent stays as it is, to be drawn from.
-                if self._spent_all:
+                if self.spent >= self._most:
                     ended.append(part)
                     continue
                 alone = np.asarray(self._alone(part.nodes).all(axis=1))
@@ -272,10 +272,6 @@ class Search:
     def _alone(self, nodes: IntArray) -> BoolArray:
         """Of which dims nodes (n, 4) have no children."""
         return np.stack([forest.alone(nodes[:, dim]) for dim, forest in enumerate(self._forests)], axis=1)
-
-    @property
-    def _spent_all(self) -> bool:
-        return self.spent >= self._most
 
     def _split(self, front: _Front) -> _Front:
         """The halves of boxes that are not ruled out, cut along the dim where least is left."""

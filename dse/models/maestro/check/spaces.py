@@ -62,7 +62,8 @@ class _Spaces:
             for cluster in self._sizes(inner, counts):
                 # Where there are more clusters than indices, it is the same how many more.
                 clusters = 1 if outer in FILTER else min(pes // cluster, loops[outer] + 1)
-                if pes >= cluster and self._may_be_below(dim, cluster, clusters):
+                at_work = min(clusters, self.layer.loops[dim]) * cluster
+                if pes >= cluster and least_of(self.problem, at_work, dim) < self.target:
                     found.setdefault((dim, inner), set()).add((cluster, clusters))
         return {key: sorted(pairs) for key, pairs in found.items()}
 
@@ -75,10 +76,6 @@ class _Spaces:
             {size for count in counts for size in find_divisors(count)} if isinstance(given, str) else given
         )
         return [size for size in every if allowed is None or size in allowed]
-
-    def _may_be_below(self, outer: str, cluster: int, clusters: int) -> bool:
-        at_work = min(clusters, self.layer.loops[outer]) * cluster
-        return least_of(self.problem, at_work, outer) < self.target
 
     def below(self) -> str:
         """What is below the target, in words; nothing where all is ruled out."""
