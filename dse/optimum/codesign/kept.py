@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from dse.optimum.codesign.result import Codesign
 
 RESULT = "result"
-FOLDERS = ("core", "domains", "optimum", "support")
+FOLDERS = ("core", "domains", "models", "optimum", "proof", "support")
 FIGURES = ("status", "lower_bound", "best", "boxes", "machines_excluded", "proofs", "certificate")
 
 
