@@ -6,9 +6,9 @@ import numpy as np
 
 from dse.core.layer import DIMS, Layer
 from dse.domains.clustered.accelerator import PRESETS
+from dse.domains.clustered.advice import traits_of
 from dse.domains.clustered.mapping import OUTER_PARALLEL, OUTER_TILE
 from dse.domains.clustered.problem import Problem
-from dse.domains.clustered.traits import traits_of
 from searchers.calibrated.rules import Rules
 
 LAYER = Layer("CONV", 8, 8, 8, 8, 3, 3, (1, 1), (1, 1))

@@ -1,4 +1,6 @@
-"""What an analytical cost model says of mappings that another one judges: its optimum, its counts."""
+"""What an analytical cost model says of mappings that another one judges: its optimum, its counts; and what a
+judge may refuse in them.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +10,26 @@ import numpy as np
 
 from dse.core.clock import Clock
 from dse.core.domains import prover_of
+from dse.core.layer import DIMS, Layer
 from dse.core.listed import Wanted
 from dse.core.reasons import Reason
 from dse.core.space import Space
+from dse.domains.clustered.accelerator import Accelerator
+from dse.domains.clustered.mapping import CLUSTER, INNER_PARALLEL, INNER_TILE, OUTER_PARALLEL, OUTER_TILE
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.space.mapping_space import MappingSpace
 from dse.domains.clustered.terms import terms_of
-from dse.domains.clustered.traits import traits_of
 from dse.support.arrays import BoolArray, FloatArray, IntArray
 from dse.support.errors import InputError
 
 MISFITS = (Reason.L1_TOO_SMALL, Reason.L2_TOO_SMALL)
 POINTS, ROUNDS, KEPT = 2000, 12, 12
+USUAL, SUMMED, ACROSS, FULL, BOXES = 0.03, 0.1, 0.3, 0.03, 0.6
+"""Chances that a judge refuses what a mapping does: with a dim; with one that outputs sum over; with such a
+one across clusters; with a buffer that is nearly full; and where the boxes of tensors overflow any."""
+SHARES = (0.5, 0.65, 0.8)
+"""Of a buffer, what a judge that counts otherwise may take for all of it."""
+COUNT = len(DIMS)
 
 
 def advised_space(space: Space) -> MappingSpace | None:
@@ -87,3 +97,38 @@ class Adviser:
         losses = self.losses(points)
         order = np.argsort(losses, kind="stable")[:most]
         return points[order[np.isfinite(losses[order])]]
+
+
+def traits_of(layer: Layer, machine: Accelerator, rows: IntArray) -> tuple[BoolArray, FloatArray]:
+    """What n mappings do that a judge may refuse, (n, traits), and the chances that it does: (traits,).
+
+    That they spread a dim over clusters, or over PEs, that they cut a dim at the outer level, or below, and
+    how full the buffers are of tensors' boxes.
+    """
+    sizes = np.array([layer.loops[dim] for dim in DIMS])
+    cut = [rows[:, first : first + COUNT] < sizes for first in (OUTER_TILE, INNER_TILE)]
+    spread = [rows[:, [at]] == np.arange(COUNT) for at in (OUTER_PARALLEL, INNER_PARALLEL)]
+    l1, l2 = _fullness(layer, machine, rows)
+    full = [share[:, np.newaxis] > np.array(SHARES) for share in (l1, l2)]
+    over = (np.maximum(l1, l2) > 1)[:, np.newaxis]
+    chances = [share if dim in "CRS" else USUAL for share in (ACROSS, SUMMED) for dim in DIMS]
+    chances += [SUMMED if dim in "RS" else USUAL for dim in DIMS] * 2
+    chances += [FULL] * 2 * len(SHARES) + [BOXES]
+    return np.concatenate([*spread, *cut, *full, over], axis=1), np.array(chances)
+
+
+def _fullness(layer: Layer, machine: Accelerator, rows: IntArray) -> tuple[FloatArray, FloatArray]:
+    """How full one PE's L1 and L2 are, (n,) each, of two boxes of each tensor, rows between strides too."""
+    sizes, each = np.array([layer.loops[dim] for dim in DIMS], np.float64), np.arange(len(rows))
+    outer = np.clip(rows[:, OUTER_TILE : OUTER_TILE + COUNT], 1, sizes)
+    inner = np.clip(rows[:, INNER_TILE : INNER_TILE + COUNT], 1, outer)
+    spread = rows[:, OUTER_PARALLEL]
+    outer[each, spread] *= np.maximum(machine.num_pes // np.maximum(rows[:, CLUSTER], 1), 1)
+    outer = np.minimum(outer, sizes)
+    held = []
+    for tile, capacity in ((inner, machine.l1_size), (outer, machine.l2_size)):
+        k, c, y, x, r, s = tile.T
+        height = (y - 1) * layer.stride[0] + (r - 1) * layer.dilation[0] + 1
+        width = (x - 1) * layer.stride[1] + (s - 1) * layer.dilation[1] + 1
+        held.append(2 * (c * height * width + k * c * r * s + k * y * x) / max(capacity, 1))
+    return held[0], held[1]
