@@ -178,8 +178,8 @@ def figures(problem: Problem, cycles: IntArray, dram: IntArray) -> tuple[FloatAr
     layer = problem.layer
     of_input, of_weights, of_output = of_tensors(layer, problem.accelerator)
     inputs = layer.C * of_input
-    for outputs, (stride, window, *_) in zip(layer.output, layer.reads, strict=True):
-        inputs *= outputs * min(stride, window) + max(window - stride, 0)
+    for outputs, reads in zip(layer.output, layer.reads, strict=True):
+        inputs *= outputs * reads.pitch + reads.overlap
     words = inputs + layer.K * layer.C * of_weights + of_output * output_words(layer)
     constants = in_units(cast("LoopNest", problem.model).constants, problem.accelerator)
     energy = 1e-3 * (

@@ -235,24 +235,15 @@ class Outer:
             down=begun - stay,
         )
 
-    def _pitch(self, dim: str) -> tuple[int, int]:
-        """From output to output, and how much more an output uses."""
-        stride, window, *_ = self._layer.reads["YX".index(dim)]
-        return min(window, stride), window - min(window, stride)
-
     def _windows(self, sizes: Sizes) -> Sizes:
         """Input rows and columns that so many neighbouring outputs use."""
-        found = {}
-        for dim in "YX":
-            if dim in sizes:
-                pitch, overlap = self._pitch(dim)
-                found[dim] = sizes[dim] * pitch + overlap
-        return found
+        axes = zip("YX", self._layer.reads, strict=True)
+        return {dim: sizes[dim] * reads.pitch + reads.overlap for dim, reads in axes if dim in sizes}
 
     def _shared(self, dim: str, gap: IntArray) -> IntArray:
         """Rows or columns that outputs so far apart both use."""
-        pitch, overlap = self._pitch(dim)
-        return np.maximum(overlap - gap * pitch, 0)
+        reads = self._layer.reads["YX".index(dim)]
+        return np.maximum(reads.overlap - gap * reads.pitch, 0)
 
     def _boxes(
         self, sizes: Sizes, windows: Sizes, each: tuple[int, int, int]

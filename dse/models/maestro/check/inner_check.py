@@ -23,17 +23,7 @@ from dse.domains.clustered.check.enumeration import (
     smallest_tiles,
 )
 from dse.domains.clustered.check.limits import most_steps, room_of
-from dse.domains.clustered.mapping import (
-    CLUSTER,
-    COLUMNS,
-    INNER_ORDER,
-    INNER_PARALLEL,
-    INNER_TILE,
-    OUTER_ORDER,
-    OUTER_PARALLEL,
-    OUTER_TILE,
-    MappingBatch,
-)
+from dse.domains.clustered.mapping import INNER_TILE, MappingBatch, whole_filter_rows
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.space.genes import MAPPED_DIMS, ORDERS
 from dse.support.arrays import BoolArray, IntArray
@@ -68,12 +58,9 @@ def cycles_below_none(problem: Problem, tiles: dict[str, IntArray], clusters: In
 def least_steps(problem: Problem, tiles: dict[str, IntArray], clusters: IntArray) -> IntArray:
     """Steps of the busiest PE, each on a lane, that no inner level of n groups is below."""
     smallest = dict(zip(MAPPED_DIMS, smallest_tiles(problem), strict=True))
-    least: IntArray = np.minimum.reduce(
-        [
-            busiest_steps(problem, tiles, clusters, parallel, smallest[parallel])
-            for parallel in allowed_parallels(problem, "inner")
-        ]
-    )
+    parallels = allowed_parallels(problem, "inner")
+    steps = [busiest_steps(problem, tiles, clusters, dim, smallest[dim]) for dim in parallels]
+    least: IntArray = np.minimum.reduce(steps)
     return least
 
 
@@ -217,17 +204,14 @@ def _evaluate(
 ) -> CostBatch:
     """Prices one outer tile with all combinations of inner tiles, parallel dims and orders; `pieces` are
     inner tiles of filter dims that are not whole."""
-    combinations = list(product(parallels, orders))
-    rows = np.empty((len(tiles), len(combinations), COLUMNS), dtype=np.int64)
-    rows[..., OUTER_PARALLEL] = DIMS.index("C")
-    rows[..., OUTER_ORDER:OUTER_TILE] = range(len(DIMS))
-    rows[..., OUTER_TILE:CLUSTER] = [layer.loops[dim] for dim in DIMS]
-    rows[..., CLUSTER] = machine.num_pes
-    rows[..., INNER_TILE:COLUMNS] = [layer.loops[dim] for dim in DIMS]
-    rows[..., INNER_TILE : INNER_TILE + len(MAPPED_DIMS)] = tiles[:, np.newaxis]
+    ways = [[DIMS.index(dim) for dim in (parallel, *order)] for parallel, order in product(parallels, orders)]
+    inner = np.tile(ways, (len(tiles), 1))
+    rows = whole_filter_rows(
+        layer,
+        machine.num_pes,
+        (DIMS.index("C"), np.tile(np.arange(4), (len(inner), 1)), [layer.loops[dim] for dim in MAPPED_DIMS]),
+        (inner[:, 0], inner[:, 1:], np.repeat(tiles, len(ways), axis=0)),
+    )
     for dim, piece in pieces.items():
-        rows[..., INNER_TILE + DIMS.index(dim)] = piece
-    for index, (parallel, order) in enumerate(combinations):
-        rows[:, index, INNER_PARALLEL] = DIMS.index(parallel)
-        rows[:, index, INNER_ORDER:INNER_TILE] = [DIMS.index(dim) for dim in (*order, "R", "S")]
-    return problem.model.evaluate(layer, machine, MappingBatch(rows.reshape(-1, COLUMNS)))
+        rows[:, INNER_TILE + DIMS.index(dim)] = piece
+    return problem.model.evaluate(layer, machine, MappingBatch(rows))
