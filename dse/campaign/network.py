@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from dse.campaign.config import Campaign, NamedProblem, Variant
-from dse.campaign.runner import Display, run_campaign
+from dse.campaign.progress import Display
+from dse.campaign.runner import run_campaign
 from dse.campaign.store import Store
 from dse.core.names import is_network_file, without_folders
 from dse.core.problem import AnyProblem

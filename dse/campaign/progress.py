@@ -81,6 +81,9 @@ class LineDisplay:
         """Say something that is no cell's end."""
         self._print(text)
 
+    def close(self) -> None:
+        """Nothing is open."""
+
     def _print(self, text: str) -> None:
         # Whoever read along may have left: the campaign goes on.
         with suppress(OSError, ValueError):
@@ -209,7 +212,11 @@ class LiveDisplay:
         return Group(head, line, table)
 
 
-def make_display() -> LineDisplay | LiveDisplay:
+Display = LineDisplay | LiveDisplay
+"""Whoever shows how a campaign is getting on."""
+
+
+def make_display() -> Display:
     """The live table on a terminal, lines elsewhere."""
     return LiveDisplay() if sys.stderr.isatty() else LineDisplay()
 

@@ -21,7 +21,7 @@ from dse.support.errors import InputError, StorageError, format_exception
 from dse.support.files import write_whole
 
 if TYPE_CHECKING:
-    from dse.campaign.runner import Display
+    from dse.campaign.progress import Display
 
 MAX_DEATHS = 3
 """A cell is tried again twice, on another worker where there is one."""

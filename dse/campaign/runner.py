@@ -8,14 +8,13 @@ from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from dataclasses import dataclass
-from typing import Protocol
 
 from dse.campaign.config import NamedCell
 from dse.campaign.executors import Executor, LocalProcesses, MakeExecutor
+from dse.campaign.progress import Display
 from dse.campaign.remote import RemoteExecutor
 from dse.campaign.remote_run import RemoteRun
 from dse.campaign.store import Store
-from dse.campaign.summary import Summary
 from dse.campaign.worker import PROGRESS, Outcome, SharedProgress, Task, run_task
 from dse.search.run import make_ready
 from dse.search.searcher import require_libraries
@@ -28,16 +27,6 @@ MAX_DEATHS = 3
 LOOK_SECONDS = 0.25
 COMPILE_SECONDS = 5.0
 """Making kernels ready takes longer than this only where they have to be compiled."""
-
-
-class Display(Protocol):
-    """Whoever shows how a campaign is getting on."""
-
-    def begin(self, store: Store, waiting: int) -> None: ...
-    def started(self, cell: NamedCell, worker: str = "") -> None: ...
-    def look(self, running: dict[str, tuple[int, float]]) -> None: ...
-    def ended(self, cell: NamedCell, summary: Summary | None, failure: str | None) -> None: ...
-    def notice(self, text: str) -> None: ...
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from dse.core.objective import objective_named
 from dse.core.problem import AnyProblem
 from dse.support.arrays import FloatArray, IntArray
 from dse.support.errors import InputError
+from dse.support.strict_json import plain
 from dse.support.validation import check_table
 
 OPTIMAL, BOUNDED, INFEASIBLE = "optimal", "bounded", "infeasible"
@@ -71,14 +72,7 @@ class Ties:
 
     def to_dict(self) -> dict[str, Any]:
         """What is proven, as plain data; the bound is in the other figure's unit."""
-        return {
-            "objective": self.objective,
-            "status": self.proof.status,
-            "lower_bound": _finite(self.proof.lower_bound),
-            "fingerprint": self.proof.fingerprint,
-            "seconds": self.proof.seconds,
-            "cached": self.proof.cached,
-        }
+        return {"objective": self.objective} | self.proof.in_short
 
 
 @dataclass(frozen=True)
@@ -90,14 +84,7 @@ class Beside:
 
     def to_dict(self) -> dict[str, Any]:
         """What is proven, as plain data."""
-        return {
-            "nests": self.nests,
-            "status": self.proof.status,
-            "lower_bound": _finite(self.proof.lower_bound),
-            "fingerprint": self.proof.fingerprint,
-            "seconds": self.proof.seconds,
-            "cached": self.proof.cached,
-        }
+        return {"nests": self.nests} | self.proof.in_short
 
 
 @dataclass(frozen=True)
@@ -130,6 +117,12 @@ class Certificate:
     ties: Ties | None = field(default=None, compare=False)
     beside: Beside | None = field(default=None, compare=False)
     within: Listed | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def in_short(self) -> dict[str, Any]:
+        """How it ended, as plain data."""
+        names = ("status", "lower_bound", "fingerprint", "seconds", "cached")
+        return {name: plain(getattr(self, name)) for name in names}
 
     @property
     def own_seconds(self) -> float:
@@ -178,8 +171,8 @@ class Certificate:
             "fixed": problem.space.fixed,
             **{name: value for name, value in problem.options.items() if name == "limits"},
             "status": self.status,
-            "lower_bound": _finite(self.lower_bound),
-            "gap": _finite(self.gap),
+            "lower_bound": plain(self.lower_bound),
+            "gap": plain(self.gap),
             "best": self._best_dict(problem),
             **({} if self.ties is None else {"ties": self.ties.to_dict()}),
             **({} if self.beside is None else {"beside": self.beside.to_dict()}),
@@ -229,11 +222,6 @@ def gap_between(loss: float, bound: float) -> float:
     if loss <= bound:
         return 0.0
     return loss / bound - 1.0 if bound > 0 else math.inf
-
-
-def _finite(value: float) -> float | None:
-    """What JSON can say of the value."""
-    return value if math.isfinite(value) else None
 
 
 def priced_mapping(problem: AnyProblem, mapping: Any) -> Incumbent | None:

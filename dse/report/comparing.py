@@ -9,6 +9,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterable, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from dse.analysis.study import Study
 from dse.campaign.config import Campaign, NamedProblem, Variant
-from dse.campaign.progress import LiveDisplay, NotebookDisplay, make_display
+from dse.campaign.progress import NotebookDisplay, make_display
 from dse.campaign.runner import run_campaign
 from dse.campaign.store import Store
 from dse.core.domains import preset_of
@@ -149,14 +150,10 @@ def _compared(folder: Path, plan: Campaign, workers: int) -> Comparison:
 
     here = workers == 1 or any(type(variant.searcher).__module__ == "__main__" for variant in plan.variants)
     display = NotebookDisplay() if "ipykernel" in sys.modules else make_display()
-    try:
-        with Store(folder, plan) as store:
-            made = InProcess if here else LocalProcesses
-            ended = run_campaign(store, display, workers=1 if here else workers, make_executor=made)
-            failures = store.failures()
-    finally:
-        if isinstance(display, LiveDisplay):
-            display.close()
+    with closing(display), Store(folder, plan) as store:
+        made = InProcess if here else LocalProcesses
+        ended = run_campaign(store, display, workers=1 if here else workers, make_executor=made)
+        failures = store.failures()
     if not ended.done:
         raise InputError(f"no cell has ended{'; ' if failures else ''}{next(iter(failures.values()), '')}")
     return Comparison(make_report(folder), ended.cells, ended.done, failures)

@@ -208,7 +208,8 @@ def _write(found: Any, folder: Path) -> None:
         write_whole(folder / "constants.toml", "\n".join(lines) + "\n")
     write_json(folder / f"{NAME}.json", found.to_dict())
     title = f"Predicted against measured, {found.samples} samples"
-    drawing = Drawing(NAME, title, "", lambda _: calibration_figure(found, title, found.cost_model))
+    cycles = found.measured, found.predicted, found.before
+    drawing = Drawing(NAME, title, "", lambda _: calibration_figure(*cycles, title, found.cost_model))
     write_drawing(drawing, folder)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -67,7 +68,7 @@ def command(
     """
     from dse.campaign.config import Shard
     from dse.campaign.executors import executor_maker
-    from dse.campaign.progress import LiveDisplay, make_display
+    from dse.campaign.progress import make_display
     from dse.campaign.reading import campaign_path, load_campaign
     from dse.campaign.runner import run_campaign
     from dse.campaign.store import Store
@@ -82,17 +83,12 @@ def command(
     name = f"{plan.name}.shard-{part.number}-of-{part.count}" if part else plan.name
     # One that comes along has its results where the user is, not where it is installed.
     folder = out or default_folder(Path(path if path == campaign else "results/campaigns/any"), name)
-    display = make_display()
-    try:
-        with interrupted_once(), Store(folder, plan, part) as store:
-            for spec in asked:
-                note_merged(spec)
-            make_executor = executor_maker(executor, scheduler, store.versions())
-            result = run_campaign(store, display, workers=workers, make_executor=make_executor)
-            failures = store.failures()
-    finally:
-        if isinstance(display, LiveDisplay):
-            display.close()
+    with closing(make_display()) as display, interrupted_once(), Store(folder, plan, part) as store:
+        for spec in asked:
+            note_merged(spec)
+        make_executor = executor_maker(executor, scheduler, store.versions())
+        result = run_campaign(store, display, workers=workers, make_executor=make_executor)
+        failures = store.failures()
     if result.interrupted:
         options = {"out": out, "shard": shard, "scheduler": scheduler}
         options |= {"executor": None if executor == "processes" else executor}

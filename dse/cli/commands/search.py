@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
@@ -218,19 +219,15 @@ def _search_network(
     task: NetworkSearch, workers: int, out: Path | None, formats: tuple[str, ...], json: bool
 ) -> None:
     from dse.campaign.network import search_network
-    from dse.campaign.progress import LiveDisplay, make_display
+    from dse.campaign.progress import make_display
     from dse.cli.search_view import show_network
     from dse.support.interrupts import interrupted_once
 
-    display = make_display()
     try:
-        with interrupted_once():
+        with closing(make_display()) as display, interrupted_once():
             data, done = search_network(task, display, workers=workers, out=out)
     except KeyboardInterrupt:
         _stop("stopped", out)
-    finally:
-        if isinstance(display, LiveDisplay):
-            display.close()
     if data is None:
         _stop(f"stopped: {done:,} of {len(task.problems):,} layers are done", out)
     export_layers(formats, task.problems, data, out)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,32 +14,26 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-class Fitted(Protocol):
-    """Cycles of samples: as measured, by a fit to the others, and by the machine as it was said to be."""
-
-    @property
-    def measured(self) -> FloatArray: ...
-    @property
-    def predicted(self) -> FloatArray: ...
-    @property
-    def before(self) -> FloatArray: ...
-
-
 _LINE, _BEFORE, _AFTER = "#222222", "#bbbbbb", "#4477aa"
 
 
 @house_style()
-def calibration_figure(found: Fitted, title: str, how: str) -> Figure:
-    """Cycles of each sample by a fit to others; on the line they are as measured."""
+def calibration_figure(
+    measured: FloatArray, predicted: FloatArray, before: FloatArray, title: str, how: str
+) -> Figure:
+    """Cycles of each sample by a fit to the others, and by the machine as it was said to be `before`.
+
+    On the line they are as measured.
+    """
     figure, axes = single_panel(title, how, 0.3, 3.4)
-    every = np.concatenate([found.measured, found.predicted, found.before])
+    every = np.concatenate([measured, predicted, before])
     low, high = float(every.min()) / 1.2, float(every.max()) * 1.2
     axes.plot([low, high], [low, high], color=_LINE, linewidth=0.8)
     for said, colour, label in (
-        (found.before, _BEFORE, "by the file, scaled"),
-        (found.predicted, _AFTER, "fitted, without the sample"),
+        (before, _BEFORE, "by the file, scaled"),
+        (predicted, _AFTER, "fitted, without the sample"),
     ):
-        axes.scatter(found.measured, said, 9, color=colour, linewidth=0, label=label)
+        axes.scatter(measured, said, 9, color=colour, linewidth=0, label=label)
     log_axis(axes, "x", low, high)
     log_axis(axes, "y", low, high)
     axes.set_xlabel("cycles measured", labelpad=2)

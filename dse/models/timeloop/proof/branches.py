@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
-from typing import Protocol
 
 import numpy as np
 
@@ -39,21 +38,7 @@ MOST_OF_BRANCHES = 500_000
 """Chains of the branches that are kept."""
 
 
-class Branches(Protocol):
-    """Branches by number."""
-
-    def __len__(self) -> int: ...
-
-    def __getitem__(self, number: int) -> Branch: ...
-
-    def roots(self) -> list[Node]:
-        """What a proof begins with: all of each branch, or several branches that are not counted yet."""
-
-    def parts(self, several: Node) -> list[Node]:
-        """The branches of such a node, each without the chains that are counted when it is bounded."""
-
-
-def branches_of(problem: MachineProblem, *, every: bool = False) -> Branches:
+def branches_of(problem: MachineProblem, *, every: bool = False) -> OpenBranches | UnevenBranches:
     """The branches of a problem; none if too few MACs can be at work. With `every`, they hold every nest;
     without, of uneven ones those that can be the best.
     """
@@ -90,11 +75,11 @@ class OpenBranches:
         return self._branches[number]
 
     def roots(self) -> list[Node]:
-        """See Branches."""
+        """What a proof begins with: all of each branch."""
         return [branch.root() for branch in self._branches]
 
     def parts(self, several: Node) -> list[Node]:
-        """See Branches: there are none."""
+        """None: all are counted."""
         return []
 
 
@@ -117,11 +102,11 @@ class UnevenBranches:
         return self._made.of(number, lambda: self._make(number))
 
     def roots(self) -> list[Node]:
-        """See Branches."""
+        """What a proof begins with: several branches each that are not counted yet."""
         return [unbounded_node(first) for first in range(0, len(self._arranged), AT_ONCE)]
 
     def parts(self, several: Node) -> list[Node]:
-        """See Branches."""
+        """The branches of such a node, each without the chains that are counted when it is bounded."""
         return [unmade_node(number) for number in range(several.branch, several.branch + AT_ONCE)][
             : len(self._arranged) - several.branch
         ]
