@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
 from dse.core.widths import Widths
-from dse.domains.levels.checks import MAX_LETTERS, OVERLAPPED, not_negative
+from dse.domains.levels.checks import MAX_LETTERS, OVERLAPPED, names_among, not_negative
 from dse.domains.levels.energies import BY_TABLE, ERT, Energies
 from dse.domains.levels.machine import (
     EVEN,
@@ -21,7 +21,7 @@ from dse.domains.levels.machine import (
 )
 from dse.domains.levels.uneven import with_nests
 from dse.domains.levels.workload import CONV_DIMS, GROUPS, MATRIX_DIMS
-from dse.support.errors import InputError, errors_within, one_line, shorten, unknown_name
+from dse.support.errors import InputError, errors_within, one_line, shorten
 from dse.support.schema import Limits, Schema, read_schema
 from dse.support.toml import read_toml
 
@@ -133,7 +133,7 @@ def _level(table: _LevelTable, word_bits: int, where: str, energies: Energies, *
     bits = table.word_bits or word_bits
     capacity = _capacity(table, bits, where)
     spread, loops = (
-        None if dims is None else _names(dims, DIMS, "dim", f"{where}: {key}")
+        None if dims is None else names_among(dims, DIMS, "dim", f"{where}: {key}")
         for key, dims in (("spread", table.spread), ("loops", table.loops))
     )
     bandwidth, energy = _bandwidth(table, bits, where), _energy(table, capacity, bits, where, energies)
@@ -154,7 +154,7 @@ def _level(table: _LevelTable, word_bits: int, where: str, energies: Energies, *
             leak_pj=table.leak_pj,
             cluster=table.cluster,
             word_bits=bits,
-            holds=_names(table.holds, TENSORS, "tensor", f"{where}: holds"),
+            holds=names_among(table.holds, TENSORS, "tensor", f"{where}: holds"),
             buffering=table.buffering,
         )
 
@@ -183,8 +183,8 @@ def _kept(table: _LevelTable, where: str, *, outermost: bool) -> tuple[tuple[str
     """
     stores = outermost or table.size is not None or table.size_bytes is not None or _has_energy(table)
     default = list(TENSORS) if stores and not table.may_keep else []
-    keeps = _names(default if table.keeps is None else table.keeps, TENSORS, "tensor", f"{where}: keeps")
-    may_keep = _names(table.may_keep, TENSORS, "tensor", f"{where}: may_keep")
+    keeps = names_among(default if table.keeps is None else table.keeps, TENSORS, "tensor", f"{where}: keeps")
+    may_keep = names_among(table.may_keep, TENSORS, "tensor", f"{where}: may_keep")
     for name in keeps:
         if name in may_keep:
             raise InputError(f"{where}: {name} is in keeps and in may_keep; name it in one of them")
@@ -256,12 +256,3 @@ def _energy(table: _LevelTable, capacity: int | None, bits: int, where: str, ene
     pj = sram_pj(capacity / table.block, table.block * bits)
     energies.own(f"{table.name}, an access", pj, "by size, after Eyeriss's table")
     return Energy.of_any(pj)
-
-
-def _names(names: list[str], known: tuple[str, ...], kind: str, where: str) -> tuple[str, ...]:
-    for name in names:
-        if name not in known:
-            raise unknown_name(kind, name, known, where)
-        if names.count(name) > 1:
-            raise InputError(f"{where}: {name} is there twice")
-    return tuple(names)

@@ -80,3 +80,14 @@ def not_negative(value: object, what: str) -> float:
     if value > MAX_PJ:  # sums of such figures would be infinite
         raise InputError(f"{what} must be at most {MAX_PJ:g}, got {shorten(value)}")
     return positive_number(value, what) if value else 0.0
+
+
+def names_among(value: object, known: tuple[str, ...], kind: str, what: str) -> tuple[str, ...]:
+    """Names in a list, or in a text of one-letter names."""
+    names = tuple(value) if isinstance(value, list | tuple | str) else (value,)
+    for name in names:
+        if name not in known:
+            raise unknown_name(kind, name, known, what)
+        if names.count(name) > 1:
+            raise InputError(f"{what}: {name} is there twice")
+    return names

@@ -23,6 +23,7 @@ from dse.models.timeloop.nest import (
     ORDER,
     TOO_LARGE,
     base_of,
+    keep_tiles,
     make_work,
     see_level,
 )
@@ -93,7 +94,8 @@ def read_ragged(row, known, work, cuts):
         for dim in range(dims):
             wide *= row[base + dims + dim]
             scattered = scattered or (row[base + dims + dim] > 1 and level.spread >> dim & 1 == 0)
-        words = keep_ragged(row, known, work, cuts, place)
+        measure_longest(known, work, cuts, place)
+        words = keep_tiles(row, known, work, place)
         here, asked, over = see_level(known, work, place, words, scattered, wide)
         if here:
             fault, where, need = here, place, asked
@@ -105,27 +107,14 @@ def read_ragged(row, known, work, cuts):
 
 
 @subroutine
-def keep_ragged(row, known, work, cuts, place):
-    """What a level keeps of its longest tiles; returns how much it has to hold."""
-    dims, kept, words = len(known.sizes), 0, 0
+def measure_longest(known, work, cuts, place):
+    """How far a level's longest tiles reach along axes."""
     work.current[:] = 1
     for tensor in range(len(known.bits)):
-        for dim in range(dims):
+        for dim in range(len(known.sizes)):
             for entry in range(known.moves.shape[2]):
                 more = known.moves[tensor, dim, entry, 1] * (cuts.lengths[dim, 2 * place] - 1)
                 work.current[known.moves[tensor, dim, entry, 0]] += more
-    for tensor in range(len(known.bits)):
-        one = work.tiles[place, tensor]
-        one.words = 0
-        if row[base_of(known, place) + 3 * dims + tensor]:
-            kept |= 1 << tensor
-            one.words = 1
-            for axis in range(known.first_axis[tensor], known.first_axis[tensor + 1]):
-                one.words *= work.current[axis]
-            if not known.levels[place].held >> tensor & 1:
-                words += one.words * known.bits[tensor]
-    work.uses[place].kept = kept
-    return words
 
 
 @subroutine

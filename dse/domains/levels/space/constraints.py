@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from dse.domains.levels.checks import names_among
 from dse.domains.levels.machine import Machine
 from dse.domains.levels.space.chains import SPATIAL, TEMPORAL
 from dse.domains.levels.uneven import stored_by_level
@@ -58,9 +59,9 @@ def read_constraints(fixed: object, workload: Workload, machine: Machine) -> Con
                 raise unknown_name("dim", dim, workload.names, f"fixed {level}.{kind}")
             found.factors[place, kind, dim] = whole_number(value, what)
         elif kind == ORDER:
-            found.order[place] = _names(value, workload.names, "dim", what)
+            found.order[place] = names_among(value, workload.names, "dim", what)
         elif kind == STATIONARY:
-            (found.stationary[place],) = _names([value], workload.tensor_names, "tensor", what)
+            (found.stationary[place],) = names_among([value], workload.tensor_names, "tensor", what)
         elif kind == KEEP:
             found.keep[place] = _kept(value, workload, machine, place, what)
         else:
@@ -86,20 +87,9 @@ def _parsed(name: str, places: Mapping[str, int]) -> tuple[str, str, str]:
     raise unknown_name("level", (level or head or name), [*places, ORDERS], f"fixed {name}")
 
 
-def _names(value: object, known: tuple[str, ...], kind: str, what: str) -> tuple[str, ...]:
-    """Names in a list, or in a text of one-letter names."""
-    names = tuple(value) if isinstance(value, list | tuple | str) else (value,)
-    for name in names:
-        if name not in known:
-            raise unknown_name(kind, name, known, what)
-        if names.count(name) > 1:
-            raise InputError(f"{what}: {name} is there twice")
-    return names
-
-
 def _kept(value: object, workload: Workload, machine: Machine, place: int, what: str) -> tuple[str, ...]:
     level = machine.levels[place]
-    names = _names([] if value in ("", "none") else value, workload.tensor_names, "tensor", what)
+    names = names_among([] if value in ("", "none") else value, workload.tensor_names, "tensor", what)
     must, may = (one(place, workload.tensor_names) for one in (machine.must_keep, machine.may_keep))
     if machine.even and machine.storages.count(place) > 1:
         must = stored_by_level(machine, level)
