@@ -22,7 +22,7 @@ from dse.cli import main
 if TYPE_CHECKING:
     from dse.analysis.findings import Findings
     from dse.analysis.study import Study
-    from dse.report.plots import Drawing
+    from dse.report.plots.drawing import Drawing
 
 # The same examples in every run; `pytest --hypothesis-profile fresh` draws others.
 settings.register_profile("same", derandomize=True, deadline=None)
@@ -143,7 +143,8 @@ def logged() -> Iterator[list[logging.LogRecord]]:
 def one_picture(monkeypatch: pytest.MonkeyPatch) -> None:
     """Reports have the first of their figures alone, of few dots: all take seconds to draw."""
     from dse.report import pictures
-    from dse.report.plots import draw_figures, files
+    from dse.report.plots import files
+    from dse.report.plots.drawing import draw_figures
 
     def first(study: Study, findings: Findings) -> dict[str, Drawing]:
         return dict([*draw_figures(study, findings).items()][:1])

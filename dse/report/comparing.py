@@ -98,7 +98,7 @@ class Comparison:
 
     def plot(self, name: str = "gap") -> Figure:
         """A figure of the report, by its name: `gap`, `convergence`, `profiles`, ..."""
-        from dse.report.plots import draw_figures
+        from dse.report.plots.drawing import draw_figures
 
         drawings = draw_figures(self.study, self.report.findings)
         if name not in drawings:

@@ -9,8 +9,9 @@ from pathlib import Path
 from dse.analysis.findings import Findings
 from dse.analysis.study import Study
 from dse.report.page.page import Page
-from dse.report.plots import Drawing, draw_figures, remove_stale, svg_text, write_drawing
 from dse.report.plots.canvas import COLUMN
+from dse.report.plots.drawing import Drawing, draw_figures
+from dse.report.plots.files import remove_stale, svg_text, write_drawing
 from dse.support.files import write_whole
 from dse.support.telling import Tell
 

@@ -34,7 +34,7 @@ from dse.support.quantities import counted_noun
 from dse.support.telling import Tell, tell_nobody
 
 if TYPE_CHECKING:
-    from dse.report.plots import Drawing
+    from dse.report.plots.drawing import Drawing
 
 FORMER = ("geomean", "efficiency", "comparisons", "improvement", "runtimes", "regret")
 """Tables that reports have had: they go where a folder is reported again."""
@@ -209,7 +209,8 @@ def _gene_drawing(study: Study, key: str) -> Drawing:
     """The figure of what a cell drew, from its samples."""
     from dse.analysis.sources import read_cell
     from dse.campaign.worker import RECORDS
-    from dse.report.plots import Drawing, gene_figure
+    from dse.report.plots.drawing import Drawing
+    from dse.report.plots.genes import gene_figure
 
     path = study.folder / RECORDS / f"{key}.parquet"
     if not path.is_file():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dse.report.plots import png_bytes
+from dse.report.plots.files import png_bytes
 from dse.support.arrays import FloatArray
 from dse.support.files import write_whole
 from experiments.intervals import Verdict, apart, mean_of

@@ -11,7 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from dse.report.plots import png_bytes
+from dse.report.plots.files import png_bytes
 from dse.support.arrays import FloatArray
 from dse.support.files import write_whole
 from experiments import read_rows

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import binomtest
 
-from dse.report.plots import png_bytes
+from dse.report.plots.files import png_bytes
 from dse.support.files import write_whole
 from experiments.intervals import Estimate, Verdict, at_least, at_most, mean_of, mean_over_groups
 from experiments.quantised.ptq import HERE

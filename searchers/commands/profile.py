@@ -103,7 +103,7 @@ def _measured(
 
 
 def _write(data: dict[str, object], out: Path) -> None:
-    from dse.report.plots import png_bytes
+    from dse.report.plots.files import png_bytes
     from dse.support.files import make_folder, write_json, write_whole
     from searchers.commands.profile_view import plot_phases
 

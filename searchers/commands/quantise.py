@@ -123,7 +123,7 @@ def _trial(
 
 
 def _write(data: dict[str, Any], tried: list[Any], saved: SavedPolicy, out: Path) -> None:
-    from dse.report.plots import png_bytes
+    from dse.report.plots.files import png_bytes
     from dse.support.files import make_folder, write_json, write_whole
     from learners.policy import save_policy
     from learners.trials import AWARE

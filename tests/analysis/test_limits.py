@@ -26,7 +26,7 @@ from dse.cli.commands.run import find_layers
 from dse.report.conclusions import conclude_study
 from dse.report.page.commands import campaign_toml
 from dse.report.page.standing import standings_table
-from dse.report.plots import draw_figures
+from dse.report.plots.drawing import draw_figures
 from dse.report.writing import Report, make_report, table_files
 from tests.conftest import Dse
 

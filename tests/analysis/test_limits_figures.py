@@ -9,7 +9,7 @@ from dse.analysis.findings import TABLE_TAUS, Findings
 from dse.analysis.study import Study
 from dse.campaign.summary import Summary
 from dse.report.conclusions import conclude_study
-from dse.report.plots import draw_figures
+from dse.report.plots.drawing import draw_figures
 from dse.report.tables.targets import efficiency_sentence
 from tests.analysis.report_cases import cell
 from tests.analysis.test_findings import seeds, study

@@ -23,7 +23,7 @@ from dse.campaign.worker import RECORDS
 from dse.cli.commands.run import find_layers
 from dse.optimum.front import certify_front, front_regret
 from dse.report.conclusions import conclude_study
-from dse.report.plots import fronts_figure
+from dse.report.plots.convergence import fronts_figure
 from dse.report.writing import make_report, table_files
 from dse.search.fronts import front_of
 from tests.conftest import Dse

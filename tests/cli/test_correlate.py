@@ -21,8 +21,8 @@ from dse.analysis.dependence import (
     correlation_test,
 )
 from dse.domains.clustered.space.genes import GENE_NAMES
-from dse.report.plots import png_bytes, svg_text
 from dse.report.plots.correlation import correlation_figure
+from dse.report.plots.files import png_bytes, svg_text
 from dse.search.api import search
 from dse.search.gene_groups import best_points, cluster_genes, gene_correlations, gene_tree
 from dse.support.errors import InputError

@@ -12,8 +12,9 @@ from dse.analysis.analysis import analyse_study
 from dse.analysis.findings import Findings
 from dse.analysis.study import Study, load_study
 from dse.report.formats import Section, Table
-from dse.report.plots import draw_figures, svg_text
 from dse.report.plots.canvas import COLUMN
+from dse.report.plots.drawing import draw_figures
+from dse.report.plots.files import svg_text
 from tests.report.browser import Browser, chromium
 from tests.report.drawn_cases import STUDIES, findings_of
 from tests.report.figure_cases import OURS, PROBLEMS, made_up

@@ -6,8 +6,9 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from dse.report.plots import draw_figures, png_bytes, svg_text
 from dse.report.plots.canvas import COLUMN
+from dse.report.plots.drawing import draw_figures
+from dse.report.plots.files import png_bytes, svg_text
 from tests.report.figure_cases import OURS, PROBLEMS, made_up
 from tests.report.test_figures import DIFFERENT, STUDIES, assert_readable, findings_of
 

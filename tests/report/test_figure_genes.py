@@ -15,9 +15,9 @@ from dse.domains.clustered.accelerator import load_accelerator
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.space.genes import GENE_NAMES
 from dse.domains.clustered.space.parts import read_parts, with_hardware
-from dse.report.plots import gene_figure, png_bytes, svg_text
 from dse.report.plots.canvas import COLUMN
-from dse.report.plots.genes import CLASSES, best_holders, class_occupancy, gene_traces
+from dse.report.plots.files import png_bytes, svg_text
+from dse.report.plots.genes import CLASSES, best_holders, class_occupancy, gene_figure, gene_traces
 from dse.report.plots.style import house_style
 from dse.search.record import Record, read_parquet, write_parquet
 

@@ -18,9 +18,9 @@ from PIL import Image
 
 from dse.analysis.findings import Findings
 from dse.analysis.study import Study
-from dse.report.plots import draw_figures, pdf_bytes, png_bytes, remove_stale, svg_text, write_drawing
 from dse.report.plots.canvas import COLUMN, WIDTH
-from dse.report.plots.drawing import NAMES
+from dse.report.plots.drawing import NAMES, draw_figures
+from dse.report.plots.files import pdf_bytes, png_bytes, remove_stale, svg_text, write_drawing
 from dse.report.plots.style import house_style
 from dse.support.errors import StorageError
 from tests import ROOT
@@ -99,7 +99,8 @@ def test_drawing_leaves_no_state_and_never_imports_pyplot() -> None:
         "before = matplotlib.rcParams.copy()\n"
         "from tests.report.figure_cases import made_up\n"
         "from dse.analysis.analysis import analyse_study\n"
-        "from dse.report.plots import draw_figures, png_bytes, svg_text\n"
+        "from dse.report.plots.drawing import draw_figures\n"
+        "from dse.report.plots.files import png_bytes, svg_text\n"
         "study = made_up(['walk', 'marl'])\n"
         "figure = draw_figures(study, analyse_study(study, 10))['gap'].build()\n"
         "png_bytes(figure), svg_text(figure)\n"

@@ -11,10 +11,10 @@ import pytest
 
 from dse.analysis.findings import Band, Efficiency, Findings, Improvement, Interval
 from dse.analysis.study import Study
-from dse.report.plots import Drawing, draw_figures, gap_figure, png_bytes, svg_text
 from dse.report.plots.contests import ranked_contests
-from dse.report.plots.convergence import PARTS, coarse_band, panel_limits
-from dse.report.plots.files import few_colours
+from dse.report.plots.convergence import PARTS, coarse_band, gap_figure, panel_limits
+from dse.report.plots.drawing import Drawing, draw_figures
+from dse.report.plots.files import few_colours, png_bytes, svg_text
 from tests.report.drawn_cases import STUDIES, findings_of, lines_of, texts_of
 from tests.report.figure_cases import PROBLEMS, made_up
 

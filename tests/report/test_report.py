@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from dse.campaign.curves import CURVES, write_curves
 from dse.report.page.page import Page
 from dse.report.pictures import write_pictures
-from dse.report.plots import Drawing
+from dse.report.plots.drawing import Drawing
 from dse.report.tables import NAMES
 from dse.report.writing import make_report, table_files, tables_scope, write_report
 from dse.support.errors import InputError, StorageError

@@ -172,8 +172,9 @@ def _remark(constant: Any) -> str:
 
 def _write(found: Any, folder: Path) -> None:
     from dse.core.calibration import FitNote
-    from dse.report.plots import Drawing, write_drawing
     from dse.report.plots.calibration import calibration_figure
+    from dse.report.plots.drawing import Drawing
+    from dse.report.plots.files import write_drawing
     from dse.support.files import write_json, write_whole
     from dse.support.toml import toml_value
 

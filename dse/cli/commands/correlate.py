@@ -160,8 +160,9 @@ def _titles(data: dict[str, Any]) -> tuple[str, str]:
 
 
 def _write(found: Dependence, data: dict[str, Any], folder: Path) -> None:
-    from dse.report.plots import Drawing, write_drawing
     from dse.report.plots.correlation import correlation_figure
+    from dse.report.plots.drawing import Drawing
+    from dse.report.plots.files import write_drawing
     from dse.support.files import write_json
 
     write_json(folder / f"{NAME}.json", data)

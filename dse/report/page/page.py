@@ -39,7 +39,7 @@ from dse.report.page.markup import (
 from dse.report.page.provenance import Provenance, study_provenance, summary_line
 from dse.report.page.standing import standings_table
 from dse.report.page.tables import PageCell, PageTable, page_repriced, page_table
-from dse.report.plots import draw_figures
+from dse.report.plots.drawing import draw_figures
 from dse.report.warnings import refuted_bounds
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from dse.analysis.study import Study
 from dse.report.plots.canvas import (
     WIDTH,
     Grid,
+    draw_curve,
     draw_markers,
     draw_note,
     finite_values,
@@ -18,7 +19,6 @@ from dse.report.plots.canvas import (
     log_axis,
     reference_line,
 )
-from dse.report.plots.canvas import draw_curve as draw_curve
 from dse.report.plots.convergence import curve_ends, labelled_searchers, panel_limits
 from dse.report.plots.labels import end_labels, high_enough, label_room
 from dse.report.plots.style import Style, house_style, styles_of
