@@ -29,6 +29,7 @@ prove: install
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[prove,docs]'
 	$(VENV)/bin/python -m tests.warm_up
 	$(VENV)/bin/python -m pytest $(shell find tests -name 'prove_*.py')
+	$(VENV)/bin/python -m pytest --hypothesis-profile long $(shell grep -rl --include='test_*.py' '^@given' tests)
 
 optima: install
 	$(VENV)/bin/python -m experiments.optima

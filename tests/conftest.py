@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from dse.analysis.study import Study
     from dse.report.plots.drawing import Drawing
 
-# The same examples in every run; `pytest --hypothesis-profile fresh` draws others.
-settings.register_profile("same", derandomize=True, deadline=None)
+# The same examples in every run, and more of them in `make prove`, which has `long`; `fresh` draws others.
+settings.register_profile("same", derandomize=True, deadline=None, max_examples=40)
+settings.register_profile("long", derandomize=True, deadline=None, max_examples=500)
 settings.register_profile("fresh", deadline=None)
 settings.load_profile("same")
 

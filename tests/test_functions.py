@@ -8,6 +8,7 @@ from pathlib import Path
 
 import dse
 from tests import ROOT
+from tests.import_graph import parsed
 
 MOST_PARAMETERS, MOST_LINES = 8, 60
 COMMANDS = ROOT / "dse" / "cli" / "commands"
@@ -15,7 +16,7 @@ COMMANDS = ROOT / "dse" / "cli" / "commands"
 
 def functions(path: Path) -> Iterator[ast.FunctionDef]:
     """The functions of a file but commands, and what `dse` exports: their parameters are options."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(parsed(path)):
         if not isinstance(node, ast.FunctionDef) or node.name in dse.__all__:
             continue
         if path.parent != COMMANDS or node.name.startswith("_"):

@@ -21,7 +21,7 @@ SETS = {"outer.tile.K": [16, 64], "inner.tile.C": [1, 4]}
 
 CAMPAIGN = """
 name = "sets"
-budget = 60
+budget = 20
 seeds = 1
 cost_model = "{model}"
 tiles = "{tiles}"

@@ -27,14 +27,14 @@ def test_every_mapping_that_fits_asks_one_of_the_questions(number: int) -> None:
     points, bounds = questions(of)
     designs = of.space.decode(points)
     known = {question_of(of.case(designs[place])): bound for place, bound in enumerate(bounds.tolist())}
-    drawn = of.space.sample(np.random.default_rng(1), 400)
+    drawn = of.space.sample(np.random.default_rng(1), 250)
     free = of.free(drawn)
     assert free is not None
     assert free.any()
     fitting = drawn[~free]
     designs = of.space.decode(fitting)
     told = [question_of(of.case(designs[place])) for place in range(len(fitting))]
-    assert sum(question is not None for question in told) > 100
+    assert sum(question is not None for question in told) > 60
     for question in told:
         if question is not None:
             assert known[question] == bound_of(question)

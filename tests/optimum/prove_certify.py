@@ -7,6 +7,7 @@ million vectors, and the whole check of every distinct layer of four networks on
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from dse.optimum.verification import failed_checks
 from tests.optimum.certify_cases import LARGE, OF_WORK, REAL, WHOLE, Case, brute_force, real_problem
 from tests.optimum.certify_loopnest_cases import LARGE as LARGE_LOOPNEST
 from tests.optimum.certify_loopnest_cases import MODEL
-from tests.optimum.test_certify import CERTIFIED
+from tests.optimum.test_certify import CERTIFIED, assert_the_best_of_several_orders
 from workloads import load
 
 MODELS = ("loopnest", "maestro")
@@ -32,6 +33,12 @@ MODELS = ("loopnest", "maestro")
 MILLION = 1_000_000
 BATCH = 50_000
 SMALL_PROBLEMS, MAX_VECTORS = 300, 400_000
+
+
+@pytest.mark.parametrize("seed", range(2, 10))
+def test_the_optimum_of_several_orders_is_the_best_of_each_alone(seed: int) -> None:
+    for model, kind, objective in product(MODELS, ("CONV", "DSCONV"), ("latency", "edp")):
+        assert_the_best_of_several_orders(model, kind, objective, seed)
 
 
 @pytest.mark.parametrize("model", MODELS)

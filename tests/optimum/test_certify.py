@@ -138,10 +138,15 @@ def test_the_optimum_of_several_values_of_a_gene_is_the_best_of_each_alone(model
 @pytest.mark.parametrize("model", ["loopnest", "maestro"])
 @pytest.mark.parametrize("kind", ["CONV", "DSCONV"])
 @pytest.mark.parametrize("objective", ["latency", "edp"])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_the_optimum_of_several_orders_is_the_best_of_each_alone(
     model: str, kind: str, objective: str, seed: int
 ) -> None:
+    """`prove_certify.py` has more seeds."""
+    assert_the_best_of_several_orders(model, kind, objective, seed)
+
+
+def assert_the_best_of_several_orders(model: str, kind: str, objective: str, seed: int) -> None:
     layer = Layer(kind, 1 if kind == "DSCONV" else 6, 4, 6, 6, 3, 3, padding=(1, 1))
     machine = replace(PRESETS["eyeriss-small"], num_pes=8, l1_size=64, l2_size=512, offchip_bandwidth=1)
     rng, every = np.random.default_rng(seed), ["".join(order) for order in permutations("KCYX")]

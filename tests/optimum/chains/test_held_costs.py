@@ -43,7 +43,7 @@ def test_a_word_that_moves_over_the_edge_costs_no_less_than_bounds_of_shared_til
     widths: Widths | None,
 ) -> None:
     rng, compared, equal = np.random.default_rng(5), 0, 0
-    for number in range(24):
+    for number in range(12):
         layer = replace(LAYERS[number % len(LAYERS)], bits=widths) if widths else LAYERS[number % len(LAYERS)]
         problem = make_problem(layer, drawn_machine(rng), "energy", "timeloop")
         joules, _ = RESIDENCE.tiles.rates(problem)
@@ -62,5 +62,5 @@ def test_a_word_that_moves_over_the_edge_costs_no_less_than_bounds_of_shared_til
                 assert saved >= least * (1 - 1e-12), (number, tensor)
                 compared, equal = compared + 1, equal + (saved <= least * (1 + 1e-9))
     # A rate that is ever so little higher is above what some mappings save.
-    assert compared > 100
-    assert equal > 10
+    assert compared > 50
+    assert equal > 5

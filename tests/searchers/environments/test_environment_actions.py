@@ -250,12 +250,12 @@ def test_genes_of_one_choice_keep_their_place_in_the_actions() -> None:
 
 
 def test_learners_that_are_told_to_learn_for_longer_end_with_what_they_have() -> None:
-    env = gymnasium.make(ENV, problem=PROBLEM, budget=100)
-    PPO("MlpPolicy", env, n_steps=64, n_epochs=2, seed=0, device="cpu").learn(192)
-    assert len(env.unwrapped.record) == 100
-    env = gymnasium.make(ENV, problem=PROBLEM, budget=80, actions="discrete")
-    DQN("MlpPolicy", env, learning_starts=50, seed=0, device="cpu").learn(120)
-    assert len(env.unwrapped.record) == 80
+    env = gymnasium.make(ENV, problem=PROBLEM, budget=40)
+    PPO("MlpPolicy", env, n_steps=32, batch_size=32, n_epochs=1, seed=0, device="cpu").learn(64)
+    assert len(env.unwrapped.record) == 40
+    env = gymnasium.make(ENV, problem=PROBLEM, budget=30, actions="discrete")
+    DQN("MlpPolicy", env, learning_starts=20, seed=0, device="cpu").learn(40)
+    assert len(env.unwrapped.record) == 30
 
 
 def test_gymnasium_finds_the_environment_by_the_name_of_its_module() -> None:

@@ -24,7 +24,7 @@ from tests.domains.levels.proof.test_certify_machines import LAYERS, random_mach
 from tests.domains.levels.test_uneven import open_levels, two_levels
 from workloads import load_layer
 
-FEW = 4_000
+FEW = 2_000
 """Vectors of a space that is gone through."""
 
 
