@@ -61,7 +61,7 @@ def history_of(samples: int, problem: Problem = PROBLEM, seed: int = 0) -> Histo
     return history
 
 
-@pytest.mark.parametrize("budget", [1, 47])
+@pytest.mark.parametrize("budget", [1, 32])
 @pytest.mark.parametrize("problem", [PROBLEM, ANY, DEPTHWISE, HOPELESS, SMALL, ONE])
 def test_the_whole_budget_is_spent(problem: Problem, budget: int) -> None:
     assert len(run(budget, problem, searcher=SELDOM)) == budget
@@ -85,7 +85,7 @@ def test_with_a_forest_it_finds_in_80_samples_more_than_random_search_in_as_many
 
 @pytest.mark.parametrize("problem", [ANY, HOPELESS, SMALL, ONE])
 def test_with_a_forest_the_whole_budget_is_spent_too(problem: Problem) -> None:
-    assert len(run(60, problem, searcher=replace(SELDOM, surrogate="forest"))) == 60
+    assert len(run(32, problem, searcher=replace(SELDOM, surrogate="forest"))) == 32
 
 
 def test_a_surrogate_that_is_not_there_is_refused() -> None:

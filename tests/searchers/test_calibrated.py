@@ -18,7 +18,7 @@ from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.terms import terms_of
 from dse.search.api import Result
 from dse.support.errors import InputError
-from searchers.calibrated import Calibrated
+from searchers.calibrated import Calibrated, strategy
 from searchers.calibrated.ensemble import Ensemble, Usual
 from searchers.calibrated.strategy import UselessAdviser, rank_correlation
 from searchers.calibrated.trend import Trend
@@ -49,6 +49,14 @@ class Judge:
             refused = mappings.rows[:, 0] == 0
             columns["valid"][refused], columns["reason"][refused] = False, Reason.REFUSED
         return CostBatch.of(columns)
+
+
+@pytest.fixture(autouse=True)
+def few_points(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fewer points are weighed for a sample: the layer is small."""
+    monkeypatch.setattr(strategy, "POOL", 400)
+    monkeypatch.setattr(strategy, "ELITES", 8)
+    monkeypatch.setattr(strategy, "ROUNDS", 3)
 
 
 def searched(judge: str = "waits", budget: int = 10, objective: str = "latency", **settings: Any) -> Result:
