@@ -179,7 +179,7 @@ def test_an_evaluation_is_priced_with_the_constants_of_the_file(dse: Dse, own: s
 
 def test_a_search_and_a_certificate_minimise_with_them(dse: Dse, own: str, tmp_path: Path) -> None:
     where = ("--layer", "mobilenet_v2:25", "--accelerator", "edge", "--objective", "energy")
-    options = ("--searcher", "genetic", "--budget", "400", "--constants", own, "--json")
+    options = ("--searcher", "genetic", "--budget", "100", "--constants", own, "--json")
     found = dse("search", *where, *options).json
     factors = ("--tiles", "factors", "--fresh", "--json")
     proven = dse("certify", *where, "--constants", own, *factors, "--verify").json

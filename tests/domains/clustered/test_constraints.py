@@ -110,7 +110,7 @@ def draw_costs(
 @pytest.mark.parametrize("name", LAYERS)
 def test_the_kernel_judges_as_the_rules_read(name: str) -> None:
     layer, rng = LAYERS[name].lowered(), np.random.default_rng(5)
-    mappings = draw_mappings(layer, ODD, 1500, rng)
+    mappings = draw_mappings(layer, ODD, 800, rng)
     rules = FeasibilityRules(layer, ODD, "edp")
     costs = draw_costs(layer, ODD, rules.serial_floors(mappings.rows), rng)
     losses, reasons = rules.judge(mappings.rows, costs)
