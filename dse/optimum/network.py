@@ -157,10 +157,7 @@ def _prove(problem: AnyProblem, seconds: float | None, cache: bool | str | Path)
 
 
 def _prove_side_by_side(
-    run: SideBySide,
-    time: NetworkTime,
-    cache: bool | str | Path,
-    asked: Sequence[tuple[str, AnyProblem]],
+    run: SideBySide, time: NetworkTime, cache: bool | str | Path, asked: Sequence[tuple[str, AnyProblem]]
 ) -> Iterator[Certificate]:
     """Prove problems of the layers of those names, each in its part of the time that is left."""
     calls = ((problem, time.of_next(name), cache) for name, problem in asked)

@@ -89,11 +89,7 @@ def _on_curve(problem: AnyProblem, bound: float, energy: float, latency: float) 
 
 
 def _on_edge(
-    problem: AnyProblem,
-    known: list[tuple[float, float, float]],
-    bound: float,
-    energy: float,
-    latency: float,
+    problem: AnyProblem, known: list[tuple[float, float, float]], bound: float, energy: float, latency: float
 ) -> float:
     """The least weighted sum along the edge of all that is known, whose joules are convex in the seconds."""
     if not energy or not latency:
@@ -117,11 +113,7 @@ def _on_edge(
 
 
 def _implied(
-    problem: AnyProblem,
-    known: list[tuple[float, float, float]],
-    bound: float,
-    energy: float,
-    latency: float,
+    problem: AnyProblem, known: list[tuple[float, float, float]], bound: float, energy: float, latency: float
 ) -> float:
     """What is known of a layer says that its weighted sum is not below so much, times its repeats."""
     best = max(_on_curve(problem, bound, energy, latency), _on_edge(problem, known, bound, energy, latency))

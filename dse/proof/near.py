@@ -35,12 +35,7 @@ class Rows(NamedTuple):
 
 
 def list_near(
-    problem: AnyProblem,
-    boxes: Any,
-    kind: Rows,
-    best: Incumbent,
-    wanted: Wanted,
-    clock: Clock,
+    problem: AnyProblem, boxes: Any, kind: Rows, best: Incumbent, wanted: Wanted, clock: Clock
 ) -> Listed:
     """The mappings that are `wanted` near the proven optimum `best`, which comes first.
 

@@ -9,15 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dse.core.certificate import (
-    BOUNDED,
-    INFEASIBLE,
-    OPTIMAL,
-    Certificate,
-    Counts,
-    Incumbent,
-    priced_mapping,
-)
+from dse.core.certificate import BOUNDED, INFEASIBLE, OPTIMAL, Certificate, Counts, Incumbent, priced_mapping
 from dse.core.clock import Clock
 from dse.core.evaluations import Evaluations
 from dse.core.objective import objective_named

@@ -39,13 +39,7 @@ from dse.domains.clustered.energies import (
     rank_or_none,
 )
 from dse.domains.clustered.equations import Equations, Timed, timed_counters
-from dse.domains.clustered.machines_tried import (
-    FITTED,
-    LEAST_FIGURES,
-    MachinesTried,
-    folds_of,
-    with_figures,
-)
+from dse.domains.clustered.machines_tried import FITTED, LEAST_FIGURES, MachinesTried, folds_of, with_figures
 from dse.domains.clustered.planning import plan_samples as plan_samples
 from dse.domains.clustered.refused import Answers as Answers
 from dse.domains.clustered.refused import refused_in_words as refused_in_words
@@ -166,10 +160,7 @@ def _names(samples: Sequence[Measured]) -> dict[Layer, str]:
 
 
 def _timed(
-    machine: Accelerator,
-    tried: MachinesTried,
-    samples: Sequence[Measured],
-    name: str,
+    machine: Accelerator, tried: MachinesTried, samples: Sequence[Measured], name: str
 ) -> tuple[Timed, ...]:
     """The counters of time, of the samples that the model prices."""
     if not any(each.counters for each in samples):

@@ -41,13 +41,7 @@ class FeasibilityRules:
     is `trusted`, by its name, cycles below a floor refuse nothing: the first are said in a FloorWarning.
     """
 
-    def __init__(
-        self,
-        layer: Layer,
-        accelerator: Accelerator,
-        objective: str,
-        trusted: str = "",
-    ) -> None:
+    def __init__(self, layer: Layer, accelerator: Accelerator, objective: str, trusted: str = "") -> None:
         self._kernel = load_kernels("dse.domains.clustered.feasibility_kernel")
         self._layer, self._accelerator, self._trusted, self._lenient = layer, accelerator, trusted, False
         self._limits = self._limits_of(np.array([accelerator.machine_row], dtype=np.int64))

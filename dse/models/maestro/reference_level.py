@@ -247,14 +247,7 @@ class Case:
         return volume
 
     def _spatial_output(
-        self,
-        d: Directive,
-        state: State,
-        extent: Extent,
-        coupled: bool,
-        first: bool,
-        part: bool,
-        reuse: bool,
+        self, d: Directive, state: State, extent: Extent, coupled: bool, first: bool, part: bool, reuse: bool
     ) -> int:
         one = self.level.edge_units == 1
         if state.position == FIRST and state.edge and part:

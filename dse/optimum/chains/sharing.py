@@ -292,10 +292,7 @@ class Sharing:
         return self._over_parts(tiling, lambda proofs, part: proofs.bound(part.phase), self._spent)
 
     def _over_parts(
-        self,
-        tiling: Tiling,
-        least: Callable[[Proofs, Part], float],
-        moved: Callable[[Tiling, Part], float],
+        self, tiling: Tiling, least: Callable[[Proofs, Part], float], moved: Callable[[Tiling, Part], float]
     ) -> float:
         """A bound from the least that a run of each part costs by proofs, and the energy that it moves."""
         (energy, latency), total = self.weights, 0.0

@@ -176,11 +176,7 @@ def _shared(sharing: Sharing, group: Group, count: int) -> Shared:
 
 
 def scheduled(
-    staying: tuple[str, ...],
-    runs: list[Run],
-    shared: list[Shared],
-    problem: AnyProblem,
-    objective: Objective,
+    staying: tuple[str, ...], runs: list[Run], shared: list[Shared], problem: AnyProblem, objective: Objective
 ) -> Schedule:
     """A schedule with its totals."""
     joules = sum(run.best.energy_nj * 1e-9 * run.count for run in runs)

@@ -216,8 +216,7 @@ def _layers(
                 "cycles": int(costs.cycles[0]),
                 "energy_nj": float(costs.energy_nj[0]),
                 "mean_power_mw": mean_power_mw(
-                    float(costs.energy_nj[0]) * 1e-9,
-                    int(costs.cycles[0]) * priced.hardware.cycle_seconds,
+                    float(costs.energy_nj[0]) * 1e-9, int(costs.cycles[0]) * priced.hardware.cycle_seconds
                 ),
                 "mapping": mapping.to_dict(),
             }

@@ -19,13 +19,7 @@ from dse.core.evaluations import Evaluations
 from dse.core.objective import Objective, objective_named
 from dse.core.proofs import Check
 from dse.core.reasons import Reason
-from dse.domains.clustered.bounding import (
-    LowerBound,
-    LowerBounds,
-    TileBoxes,
-    bounds_of,
-    losses_of,
-)
+from dse.domains.clustered.bounding import LowerBound, LowerBounds, TileBoxes, bounds_of, losses_of
 from dse.domains.clustered.mapping import COLUMNS, MappingBatch, whole_filter_rows
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof.bounds import RowBoxes

@@ -21,10 +21,7 @@ FEW_DRAWN = 2000
 
 
 def solve_problem(
-    problem: Problem,
-    clock: Clock | None = None,
-    known: Certificate | None = None,
-    threads: int | None = None,
+    problem: Problem, clock: Clock | None = None, known: Certificate | None = None, threads: int | None = None
 ) -> Certificate:
     """Prove the problem's optimum, or what can be proven of it in the time of `clock`.
 

@@ -93,11 +93,7 @@ def move_weights(dims, weights, innermost, share):
     moves = max(max(dims[K].moves, dims[C].moves), every), every
     rows, columns = dims[Y], dims[X]
     at_l2 = weights * times_moved(
-        1.0,
-        float(rows.outer_steps) * columns.outer_steps,
-        float(rows.steps) * columns.steps,
-        again,
-        moves,
+        1.0, float(rows.outer_steps) * columns.outer_steps, float(rows.steps) * columns.steps, again, moves
     )
     to_pes = weights * times_moved(
         float(rows.begin_pieces) * columns.begin_pieces,

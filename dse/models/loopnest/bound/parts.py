@@ -23,15 +23,7 @@ from dse.models.loopnest.bound.figures import DIM_PARTS, KINDS
 from dse.models.loopnest.bound.fitting import RANK, UP, C, K, Y, tile_is_cut
 from dse.models.loopnest.extents import measure_dim
 from dse.models.loopnest.records import DIM, INTERIOR, LAST
-from dse.models.loopnest.traffic import (
-    INDICES,
-    OUTPUTS,
-    PES_ONLY,
-    STEPS_ONLY,
-    WINDOWS,
-    add_up,
-    over_kinds,
-)
+from dse.models.loopnest.traffic import INDICES, OUTPUTS, PES_ONLY, STEPS_ONLY, WINDOWS, add_up, over_kinds
 from dse.support.arrays import FloatArray, IntArray, RecordArray
 from dse.support.compiling import subroutine
 

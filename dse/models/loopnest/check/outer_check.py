@@ -218,9 +218,7 @@ class Outer:
             if other in "YX":
                 gap = (self.steps[other] - 2) * self.spans[other]
                 kept_windows[other] = np.where(
-                    self.steps[other] == 1,
-                    self._windows(self.spans)[other],
-                    self._shared(other, gap),
+                    self.steps[other] == 1, self._windows(self.spans)[other], self._shared(other, gap)
                 )
         inputs, weights, begun = self._boxes(new, self._windows(new), self._link)
         inputs_kept, weights_kept, stay = self._boxes(kept, kept_windows, self._link)

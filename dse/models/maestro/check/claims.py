@@ -35,11 +35,7 @@ def checks(problem: Problem, certificate: Certificate, rng: np.random.Generator)
     kept = limit_checks(problem, certificate)
     if problem.tiles == "any":
         return (*kept, *any_checks(problem, certificate, rng, LeastCost(problem)))
-    return (
-        *kept,
-        _covered(problem, certificate),
-        _bounded(problem, certificate, rng),
-    )
+    return (*kept, _covered(problem, certificate), _bounded(problem, certificate, rng))
 
 
 def _covered(problem: Problem, certificate: Certificate) -> Check:

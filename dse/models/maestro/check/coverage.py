@@ -19,12 +19,7 @@ from dse.domains.clustered.check.enumeration import (
 from dse.domains.clustered.check.limits import room_of
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.space.genes import MAPPED_DIMS
-from dse.models.maestro.check.inner_check import (
-    cycles_below_none,
-    least_steps,
-    smallest_l1,
-    steps_left,
-)
+from dse.models.maestro.check.inner_check import cycles_below_none, least_steps, smallest_l1, steps_left
 from dse.models.maestro.check.outer_cases import OuterLevel
 from dse.support.arrays import BoolArray, FloatArray, IntArray
 

@@ -17,23 +17,11 @@ from dse.domains.clustered.mapping import (
     whole_filter_rows,
 )
 from dse.domains.clustered.problem import Problem
-from dse.domains.clustered.proof.choices import (
-    ORDER_TABLE,
-    allowed_orders,
-    parallel_choices,
-)
+from dse.domains.clustered.proof.choices import ORDER_TABLE, allowed_orders, parallel_choices
 from dse.domains.clustered.space.genes import LEVELS, named_parallel
 from dse.domains.clustered.space.parts import PES
 from dse.models.maestro.proof import box
-from dse.models.maestro.proof.records import (
-    DIMS,
-    ORDER_COUNT,
-    Given,
-    Y,
-    distinct_orders,
-    l1_need,
-    of_buffers,
-)
+from dse.models.maestro.proof.records import DIMS, ORDER_COUNT, Given, Y, distinct_orders, l1_need, of_buffers
 from dse.support.arrays import BoolArray, IntArray
 
 AT_ONCE = 2**16
