@@ -25,12 +25,11 @@ from dse.domains.codesign.space import Box, Point, box_of_point
 from dse.optimum.codesign.branch import Incumbent, MachineBoxes, Open
 from dse.optimum.codesign.lemmas import int_if_whole
 from dse.optimum.codesign.machine import EQUAL, Chosen, Each
-from dse.optimum.codesign.proving import Cache, OutOfTime, prove_front
+from dse.optimum.codesign.proving import NJ, Cache, OutOfTime, prove_front
 from dse.optimum.network_front import summed_fronts, undominated_points
 from dse.support.arrays import BoolArray, FloatArray
 
 LATENCY, ENERGY, AREA = 0, 1, 2
-NJ = 1e-9
 
 
 @dataclass

@@ -15,14 +15,7 @@ from dse.optimum.executor.execution import Executed, Execution
 from dse.optimum.executor.groups import RefusedError
 from dse.support.errors import InputError
 
-__all__ = [
-    "Executed",
-    "RefusedError",
-    "execute_chain",
-    "execute_chains",
-    "execute_schedule",
-    "executed_check",
-]
+__all__ = ["Executed", "RefusedError", "execute_chain", "execute_schedule", "executed_check"]
 
 SMALL = 1 << 20
 """Words of all outputs of a chain whose schedule is executed as part of its proof."""
@@ -40,13 +33,6 @@ def execute_chain(chain: Chain, schedule: Mapping[str, Any], machine: Machine) -
     """Run a chain as its schedule says, once; RefusedError where that cannot be."""
     sizes = {name: machine.sizes[layer] for name, layer in zip(chain.names, chain.layers, strict=True)}
     return Execution(chain, schedule, sizes, machine.room).run()
-
-
-def execute_chains(
-    chains: Sequence[Chain], schedule: Mapping[str, Any], machine: Machine
-) -> dict[str, Executed]:
-    """Run all chains, each by the name of its first layer; RefusedError where one cannot be run."""
-    return {chain.names[0]: execute_chain(chain, schedule, machine) for chain in chains}
 
 
 def execute_schedule(
@@ -82,7 +68,8 @@ def execute_schedule(
     lost = [name for chain in network.chains for name in chain.names if name not in named]
     if lost:
         raise InputError(f"the schedule does not run {lost[0]}: it is of another network")
-    return execute_chains(network.chains, schedule, Machine(home.room if home else 0, sizes))
+    machine = Machine(home.room if home else 0, sizes)
+    return {chain.names[0]: execute_chain(chain, schedule, machine) for chain in network.chains}
 
 
 def executed_check(chains: Sequence[Chain], schedule: Mapping[str, Any], machine: Machine) -> Check:

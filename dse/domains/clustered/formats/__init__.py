@@ -109,16 +109,14 @@ def export_mapping(
     return [folder / file for file in texts]
 
 
-def names_file(name: str) -> bool:
-    """Whether a name is that of a file with a mapping, by its end or because it is there."""
-    return Path(name).suffix in SUFFIXES or os.path.exists(name)
-
-
 def mapping_in_file(
     name: str, layer: Layer, accelerator: Accelerator, templates: Iterable[str]
 ) -> DataflowMapping:
-    """The mapping in the file of that name; InputError for no name of one, nor of a template."""
-    if not names_file(name):
+    """The mapping in the file of that name; InputError for no name of one, nor of a template.
+
+    A name is that of a file by its end, or because it is there.
+    """
+    if Path(name).suffix not in SUFFIXES and not os.path.exists(name):
         raise unknown_name("mapping", name, templates, "the templates (or name a .json, .m or .yaml file)")
     return read_mapping(name, layer, accelerator)
 
