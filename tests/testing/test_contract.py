@@ -225,7 +225,10 @@ def test_a_search_that_never_ends_is_given_up(searcher: Searcher) -> None:
     assert verdicts["resume"].why == "not judged: it builds on 'same-seed'"
 
 
-def test_a_searcher_that_dies_in_another_process_is_told_with_its_last_words() -> None:
+def test_a_searcher_that_dies_in_another_process_is_told_with_its_last_words(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(candidate, "FRESH", candidate.FRESH[:1])
     stranger = records.Entropic()
     module, records.Entropic.__module__ = records.Entropic.__module__, "__main__"
     sys.modules["__main__"].Entropic = records.Entropic  # type: ignore[attr-defined]
