@@ -47,7 +47,7 @@ def pytest_collection_finish() -> None:
     """Look for garbage in what tests make alone: going through all objects of libraries each time is slow."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(20_000, 20, 20)
+    gc.set_threshold(100_000, 20, 20)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -117,11 +117,11 @@ class Remembering:
 
 @dataclass(frozen=True)
 class Reseeding:
-    """Seeds what belongs to all, so that its own draws repeat."""
+    """Seeds what belongs to all. It draws nothing there: a thread beside it may draw in between."""
 
     def search(self, evaluate, rng) -> None:
         random.seed(int(rng.integers(2**32)))
-        draw_randomly(evaluate, np.random.default_rng(random.getrandbits(64)))
+        draw_randomly(evaluate, rng)
 
 
 @dataclass(frozen=True)
