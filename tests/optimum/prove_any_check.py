@@ -9,7 +9,7 @@ import pytest
 
 from dse.core.certificate import OPTIMAL
 from dse.domains.clustered.accelerator import PRESETS
-from dse.domains.clustered.check.any_size import covered_check
+from dse.domains.clustered.check.covered import covered_check
 from dse.domains.clustered.problem import Problem
 from dse.models.loopnest.check.least_cost import LeastCost
 from dse.optimum import certify, verify

@@ -8,9 +8,9 @@ import pytest
 from dse.core.layer import Layer
 from dse.domains.clustered.accelerator import PRESETS, Accelerator
 from dse.domains.clustered.check import boxes as boxes_module
-from dse.domains.clustered.check.any_size import Budget, covered_check
 from dse.domains.clustered.check.boxes import Boxes, Search
 from dse.domains.clustered.check.cells import count_pairs, halves_of, pairs_of, whole_cell
+from dse.domains.clustered.check.covered import Budget, covered_check
 from dse.domains.clustered.check.forests import GrowingForest
 from dse.domains.clustered.check.remains import Remains
 from dse.domains.clustered.problem import Problem

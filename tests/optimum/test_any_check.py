@@ -8,8 +8,8 @@ import pytest
 from dse.core.layer import Layer
 from dse.core.proofs import Check
 from dse.domains.clustered.accelerator import Accelerator
-from dse.domains.clustered.check.any_size import Budget, any_checks, covered_check
 from dse.domains.clustered.check.boxes import Boxes, Search
+from dse.domains.clustered.check.covered import Budget, box_checks, covered_check
 from dse.domains.clustered.check.remains import Remains
 from dse.domains.clustered.mapping import MappingBatch
 from dse.domains.clustered.problem import Problem
@@ -73,7 +73,7 @@ def test_a_right_certificate_passes_and_one_that_is_too_high_fails(objective: st
         for target in (wrong.lower_bound, right.lower_bound * 1.002):
             assert not checked(problem, target)[0], problem
         lower = bounded(right, 0.9)
-        assert all(check.passed for check in any_checks(problem, lower, np.random.default_rng(0)))
+        assert all(check.passed for check in box_checks(problem, lower, np.random.default_rng(0)))
 
 
 def test_a_budget_that_runs_out_is_said_and_what_is_left_is_drawn_from() -> None:
@@ -104,7 +104,7 @@ def test_too_many_pairs_of_tiles_are_counted_beforehand_and_not_gone_through() -
     assert worked_out <= boxes.pairs < 3 * worked_out
     asked = (problem, solve_problem(problem, threads=1), np.random.default_rng(0), LeastCost(problem))
     names = [
-        [check.name for check in any_checks(*asked, FEW._replace(pairs=pairs))]
+        [check.name for check in box_checks(*asked, FEW._replace(pairs=pairs))]
         for pairs in (boxes.pairs, boxes.pairs - 1)
     ]
     assert NAME in names[0]

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dse.domains.clustered.check.any_size import any_checks
+from dse.domains.clustered.check.covered import box_checks
 from dse.models.maestro.check.least_cost import LeastCost
 from tests.optimum.any_cases import random_problem
 from tests.optimum.any_check import SUMS, bounded, claimed, margins
@@ -32,6 +32,6 @@ def test_a_right_certificate_passes_and_one_that_is_too_high_fails(objective: st
     right = claimed(problem)
     assert right.best is not None
     cost = LeastCost(problem)
-    assert all(check.passed for check in any_checks(problem, right, np.random.default_rng(0), cost))
+    assert all(check.passed for check in box_checks(problem, right, np.random.default_rng(0), cost))
     wrong = replace(bounded(right, 1.001), best=None)
-    assert not all(check.passed for check in any_checks(problem, wrong, np.random.default_rng(0), cost))
+    assert not all(check.passed for check in box_checks(problem, wrong, np.random.default_rng(0), cost))

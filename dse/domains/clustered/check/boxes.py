@@ -1,4 +1,4 @@
-"""All mappings with tiles of any size once more, by branch and bound in NumPy that is not the solver's.
+"""All mappings once more, by branch and bound in NumPy that is not the solver's.
 
 A box is a cluster size, parallel dims, and for each dim a node of the tree of its pairs of tiles. Boxes whose
 bound, by a cost model's own code, is not below the target are ruled out, others are split in two: along the
@@ -22,7 +22,7 @@ from dse.domains.clustered.check.forests import (
     WholeForest,
     draw_nodes,
 )
-from dse.domains.clustered.check.pair_trees import Figures, PairTree, pairs_between
+from dse.domains.clustered.check.pair_trees import Figures, PairTree, pairs_between, perfect_pairs
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.space.genes import MAPPED_DIMS, allowed_values
 from dse.support.arrays import BoolArray, FloatArray, IntArray
@@ -118,6 +118,7 @@ class Boxes:
 
     def __init__(self, problem: Problem, cost: Cost) -> None:
         self.problem, self.cost = problem, cost
+        self._perfect = problem.tiles == "factors"
 
     @property
     def clusters(self) -> list[int]:
@@ -149,13 +150,17 @@ class Boxes:
     def pairs(self) -> int:
         """How many pairs of tiles the search works out figures of, at most, before its first bound."""
         ways = sum(len(self.parallels(cluster)) for cluster in self.clusters)
-        each = (pairs_between(*self.intervals(dim)) for dim in range(4) if not self._grows(dim))
+        each = (self._pairs_of(dim) for dim in range(4) if not self._grows(dim))
         # A dim has no more trees than there are choices of parallel dims, nor than four.
         return sum(each) * min(ways, 4 * len(self.clusters))
 
+    def _pairs_of(self, dim: int) -> int:
+        size, intervals = self.problem.space.layer.loops[MAPPED_DIMS[dim]], self.intervals(dim)
+        return len(perfect_pairs(size, *intervals)[0]) if self._perfect else pairs_between(*intervals)
+
     def _grows(self, dim: int) -> bool:
         """Whether the trees of a dim are made as they are asked for."""
-        return pairs_between(*self.intervals(dim)) > FEW and self.cost.cells(dim, 1, 1) is not None
+        return self._pairs_of(dim) > FEW and not self._perfect and self.cost.cells(dim, 1, 1) is not None
 
     def forest(self, dim: int, cluster: int, ways: Sequence[tuple[bool, bool]]) -> Forest:
         """The pairs of a dim that are allowed and do not fill the buffers by themselves: a tree for each way
@@ -167,7 +172,10 @@ class Boxes:
             for of_clusters, of_pes in ways
         ]
         if not self._grows(dim):
-            trees = [PairTree.of(size, *intervals, self._figures(dim, *spread)) for spread in spreads]
+            trees = [
+                PairTree.of(size, *intervals, self._figures(dim, *spread), perfect=self._perfect)
+                for spread in spreads
+            ]
             return WholeForest(trees)
         growing = [
             Spread(spread[0], self._figures(dim, *spread), cells)

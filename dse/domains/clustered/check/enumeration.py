@@ -2,60 +2,14 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
-
-import numpy as np
+from collections.abc import Mapping
+from typing import Any
 
 from dse.core.chains import find_divisors
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.space.genes import MAPPED_DIMS, ORDERS, allowed_values
-from dse.support.arrays import IntArray
 
 CHUNK = 8192
-
-
-class Group(NamedTuple):
-    """Outer tiles of K C Y X and a cluster size."""
-
-    tiles: tuple[int, ...]
-    cluster: int
-
-
-class Groups:
-    """The outer tiles of a problem with all its cluster sizes, by number."""
-
-    def __init__(self, problem: Problem) -> None:
-        fixed: Mapping[str, Any] = problem.space.fixed
-        self._choices: list[IntArray] = []
-        for dim in MAPPED_DIMS:
-            inner, outer = fixed.get(f"inner.tile.{dim}", 1), fixed.get(f"outer.tile.{dim}")
-            found = find_divisors(problem.space.layer.loops[dim]) if outer is None else [outer]
-            self._choices.append(np.array([tile for tile in found if tile % inner == 0], dtype=np.int64))
-        allowed = allowed_values(fixed, "cluster")
-        sizes = problem.accelerator.cluster_sizes if allowed is None else allowed
-        self._choices.append(np.array(sizes, dtype=np.int64))
-
-    def __len__(self) -> int:
-        return math.prod(map(len, self._choices))
-
-    def __getitem__(self, numbers: IntArray) -> tuple[dict[str, IntArray], IntArray]:
-        """The tiles, by dim, and the cluster sizes of the groups of these numbers."""
-        indices = np.unravel_index(numbers, [len(values) for values in self._choices])
-        *tiles, clusters = (values[index] for values, index in zip(self._choices, indices, strict=True))
-        return dict(zip(MAPPED_DIMS, tiles, strict=True)), clusters
-
-    def chunks(self) -> Iterator[tuple[dict[str, IntArray], IntArray]]:
-        """All of them, some thousands at a time."""
-        for start in range(0, len(self), CHUNK):
-            yield self[np.arange(start, min(start + CHUNK, len(self)))]
-
-
-def group_keys(tiles: Mapping[str, IntArray], clusters: IntArray) -> list[Group]:
-    """The groups of a chunk, one by one."""
-    columns = (tiles[dim].tolist() for dim in MAPPED_DIMS)
-    return [Group(tuple(key), cluster) for *key, cluster in zip(*columns, clusters.tolist(), strict=True)]
 
 
 def allowed_parallels(problem: Problem, level: str) -> list[str]:

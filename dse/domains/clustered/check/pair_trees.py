@@ -67,12 +67,23 @@ class PairTree:
     table: FloatArray
 
     @classmethod
-    def of(cls, size: int, outers: tuple[int, int], inners: tuple[int, int], figures: Figures) -> Self:
-        """The tree of all pairs of tiles in two intervals, the inner tile no larger than the outer one."""
+    def of(
+        cls,
+        size: int,
+        outers: tuple[int, int],
+        inners: tuple[int, int],
+        figures: Figures,
+        *,
+        perfect: bool = False,
+    ) -> Self:
+        """The tree of all pairs of tiles in two intervals, the inner tile no larger than the outer one.
+
+        With `perfect`, of those alone that divide each other and the size.
+        """
         pairs, places, values = [], [], []
         names: tuple[str, ...] = ()
         known = 0
-        for outer, inner in _batches(outers, inners):
+        for outer, inner in [perfect_pairs(size, outers, inners)] if perfect else _batches(outers, inners):
             found = figures(outer, inner)
             names = tuple(found)
             rows = np.stack([found[name] for name in names], axis=1)
@@ -110,6 +121,16 @@ def _batches(outers: tuple[int, int], inners: tuple[int, int]) -> Iterator[tuple
         count, begins = counts[those], np.cumsum(counts[those]) - counts[those]
         outer = np.arange(count.sum()) + np.repeat(first[those] - begins, count)
         yield outer, np.repeat(inner[those], count)
+
+
+def perfect_pairs(size: int, outers: tuple[int, int], inners: tuple[int, int]) -> tuple[IntArray, IntArray]:
+    """The pairs of tiles in two intervals that divide each other and the size, by inner and outer tile."""
+    every = np.arange(1, size + 1)
+    tiles = every[size % every == 0]
+    inner, outer = (each.ravel() for each in np.meshgrid(tiles, tiles, indexing="ij"))
+    there = (outer % inner == 0) & (inner >= inners[0]) & (inner <= inners[1])
+    there &= (outer >= outers[0]) & (outer <= outers[1])
+    return outer[there], inner[there]
 
 
 def _standing(size: int, outer: IntArray, inner: IntArray, rows: FloatArray) -> IntArray:

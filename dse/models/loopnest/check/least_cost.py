@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from dse.core.layer import Layer
 from dse.core.objective import objective_named
 from dse.domains.clustered.check.boxes import ROUNDING
 from dse.domains.clustered.check.enumeration import allowed_orders
@@ -18,7 +19,6 @@ from dse.domains.clustered.space.genes import MAPPED_DIMS
 from dse.models.loopnest.check.cell_sums import Cells
 from dse.models.loopnest.check.moved import OUTPUT, C, Columns, K, Moved, X, Y
 from dse.models.loopnest.check.nest_sums import edges_of
-from dse.models.loopnest.check.outer_check import output_words
 from dse.models.loopnest.check.tile_sums import Cuts, Sums
 from dse.models.loopnest.check.waits import flows_inside, flows_outside, least_time
 from dse.models.loopnest.units import in_units, l1_a_mac, of_tensors, over_link
@@ -293,3 +293,9 @@ def _waiting(name: str, sums: Sums, counts: Sums, cuts: Cuts) -> Sums:
     found = {"ahead": ahead, "F": first, "G": first - sums["B"], "onward": onward - stays}
     found |= {"begin": begin, "H": begin - sums["Z"]}
     return {f"{name}_{part}": value for part, value in found.items()}
+
+
+def output_words(layer: Layer) -> int:
+    """Outputs of a layer."""
+    rows, columns = layer.output
+    return rows * columns * (layer.C if layer.type == "DSCONV" else layer.K)

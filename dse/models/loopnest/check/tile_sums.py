@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
 
 from dse.core.layer import Layer
-from dse.models.loopnest.check.outer_check import real_rows
 from dse.support.arrays import BoolArray, IntArray
 
 Sums = dict[str, IntArray]
@@ -227,3 +227,20 @@ def _counted(counts: IntArray) -> tuple[IntArray, IntArray]:
     owner = np.repeat(np.arange(len(counts)), counts)
     number: IntArray = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
     return owner, number
+
+
+@lru_cache(maxsize=4096)
+def real_rows(layer: Layer, dim: str, span: int) -> tuple[int, int, int]:
+    """Rows (or columns) that are no padding: of all steps, those that stay in the next, and in going back."""
+    stride, window, first, end = layer.reads["YX".index(dim)]
+    steps = [
+        {
+            row
+            for output in range(start, min(start + span, layer.loops[dim]))
+            for row in range(output * stride, output * stride + window)
+            if first <= row < end
+        }
+        for start in range(0, layer.loops[dim], span)
+    ]
+    ahead = sum(len(one & other) for one, other in pairwise(steps))
+    return sum(map(len, steps)), ahead, len(steps[0] & steps[-1])

@@ -18,6 +18,7 @@ from dse.domains.clustered.check.enumeration import allowed_orders
 from dse.domains.clustered.check.limits import most_steps, room_of
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.space.genes import MAPPED_DIMS
+from dse.models.maestro.check.coverage import built_of
 from dse.models.maestro.check.reads import C, K, X, Y, least_reads
 from dse.models.maestro.check.spread import outer_figures, serial_steps
 from dse.support.arrays import BoolArray, FloatArray, IntArray
@@ -81,21 +82,25 @@ class LeastCost:
         once = self._layer.C * self._layer.Y * self._layer.X + self._taps * _product(
             [np.float64(self._sizes[at]) for at in self._weights]
         )
-        figures = SimpleNamespace(
-            cycles=self._cycles(dims, reads), energy_nj=NJ_A_WORD * (once + reads + written)
-        )
+        l1, l2 = self._needs(dims)
+        area, power = built_of(self._machine, l1, l2)
+        energy = NJ_A_WORD * (once + reads + written)
+        figures = SimpleNamespace(cycles=self._cycles(dims, reads), energy_nj=energy, area=area, power=power)
         losses = np.asarray(self._objective.value(figures, self._machine.hertz))
-        return np.where(self._fits(dims), losses, np.inf)
+        return np.where(self._fits(dims, l1, l2), losses, np.inf)
 
     def closer(self, dims: Sequence[Columns]) -> FloatArray:
         """The same: there is no other bound."""
         return self.losses(dims)
 
-    def _fits(self, dims: Sequence[Columns]) -> BoolArray:
+    def _needs(self, dims: Sequence[Columns]) -> tuple[FloatArray, FloatArray]:
+        """Elements of L1 and L2 that boxes need at least."""
         inner = [dim["inner_map"] for dim in dims]
-        fits: BoolArray = self._need(inner, inner) <= self._room[0]
         first, left = [dim["held"] for dim in dims], [dim["left"] for dim in dims]
-        fits &= self._need(first, left) <= self._room[1]
+        return self._need(inner, inner), self._need(first, left)
+
+    def _fits(self, dims: Sequence[Columns], l1: FloatArray, l2: FloatArray) -> BoolArray:
+        fits: BoolArray = (l1 <= self._room[0]) & (l2 <= self._room[1])
         if self._most_steps is not None:
             taken = self._taps * _product([dim["serial"] for dim in dims])
             fits &= taken * (1 - ROUNDING) <= self._most_steps

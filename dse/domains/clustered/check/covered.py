@@ -1,4 +1,4 @@
-"""Claims of proofs over tiles of any size: boxes of tiles are ruled out again, what is left is priced.
+"""Claims of proofs over tiles: boxes of tiles are ruled out again, what is left is priced.
 
 Where a cost model brings bounds of its own code (`boxes.Cost`), all mappings are gone through: what these do
 not rule out within a budget is priced, every order of boxes of one choice of tiles, and elsewhere mappings
@@ -40,14 +40,14 @@ class Budget(NamedTuple):
 BUDGET = Budget()
 
 
-def any_checks(
+def box_checks(
     problem: Problem,
     certificate: Certificate,
     rng: np.random.Generator,
     cost: Cost | None = None,
     budget: Budget = BUDGET,
 ) -> tuple[Check, ...]:
-    """Check what certificates over tiles of any size claim."""
+    """Check what certificates claim, over tiles of any size or perfect factors."""
     starts = [] if certificate.best is None else [MappingBatch.of([certificate.best.mapping]).rows]
     found: tuple[Check, ...] = ()
     if cost is not None and (pairs := Boxes(problem, cost).pairs) > budget.pairs:
