@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
 from dse.core.layer import Layer
 from dse.core.proofs import Check
 from dse.domains.clustered.accelerator import Accelerator
-from dse.domains.clustered.check.boxes import Boxes, Search
+from dse.domains.clustered.check.boxes import Boxes, Cost, Search
 from dse.domains.clustered.check.covered import Budget, box_checks, covered_check
 from dse.domains.clustered.check.remains import Remains
 from dse.domains.clustered.mapping import MappingBatch
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.proof.solver import solve_problem
 from dse.models.loopnest.check.least_cost import LeastCost
+from dse.models.maestro.check.least_cost import LeastCost as MaestroLeastCost
 from tests.optimum.any_cases import random_problem
 from tests.optimum.any_check import SUMS, bounded, claimed, margins
 
 LAYERS, MOST = 6, 20_000
+MODELS: dict[str, Callable[[Problem], Cost]] = {"loopnest": LeastCost, "maestro": MaestroLeastCost}
 FEW = Budget(100_000, 200_000, 5_000)
 NAME = "no box of tiles is left out"
 
@@ -38,11 +42,12 @@ def test_no_mapping_of_a_random_layer_is_below_the_bound_of_a_box_with_its_tiles
         assert margins(problem, rng).min() >= 1 - 1e-12, problem
 
 
-def test_the_boxes_hold_every_mapping_once() -> None:
-    for layer in (Layer("CONV", 3, 2, 7, 5, 3, 2), Layer("DSCONV", 1, 4, 7, 5, 3, 2), Layer.gemm(4, 3, 5)):
+@pytest.mark.parametrize("tiles", ["factors", "any"])
+def test_the_boxes_hold_every_mapping_once(tiles: str) -> None:
+    for layer in (Layer("CONV", 3, 2, 8, 5, 3, 2), Layer("DSCONV", 1, 4, 8, 5, 3, 2), Layer.gemm(4, 3, 6)):
         for fixed in ({}, {"outer.parallel": "K", "inner.order": "KCYX", "outer.tile.Y": 2, "cluster": 2}):
             machine = Accelerator(6, 10**6, 10**6, 2, 1)
-            problem = Problem(layer, machine, "edp", "loopnest", tiles="any", fixed=fixed)
+            problem = Problem(layer, machine, "edp", "loopnest", tiles=tiles, fixed=fixed)
             boxes, rng = Boxes(problem, LeastCost(problem)), np.random.default_rng(0)
             whole = [Search(boxes, cluster, np.inf, 0).run() for cluster in boxes.clusters]
             assert Remains(problem, whole).mappings == problem.space.mappings
@@ -74,6 +79,25 @@ def test_a_right_certificate_passes_and_one_that_is_too_high_fails(objective: st
             assert not checked(problem, target)[0], problem
         lower = bounded(right, 0.9)
         assert all(check.passed for check in box_checks(problem, lower, np.random.default_rng(0)))
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("objective", ["latency", "energy", "edp"])
+def test_over_perfect_factors_too(objective: str, model: str) -> None:
+    for seed in range(4):
+        problem = random_problem(np.random.default_rng(seed), objective, MOST, model)
+        problem = problem.with_changes(tiles="factors", fixed={})
+        every = np.indices(problem.space.sizes.tolist()).reshape(13, -1).T
+        least = float(problem.price(every).loss.min())
+        assert seems_right(problem, least), problem
+        if np.isfinite(least):
+            assert not seems_right(problem, least * 1.001), problem
+
+
+def seems_right(problem: Problem, bound: float) -> bool:
+    """Whether the check finds nothing below a bound, with all that is left priced."""
+    rng, cost = np.random.default_rng(0), MODELS[problem.model.name](problem)
+    return covered_check(problem, bound, rng, cost, FEW)[0].passed
 
 
 def test_a_budget_that_runs_out_is_said_and_what_is_left_is_drawn_from() -> None:

@@ -7,8 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dse.domains.clustered.check.covered import box_checks
+from dse.core.layer import Layer
+from dse.domains.clustered.accelerator import Accelerator
+from dse.domains.clustered.check.covered import box_checks, covered_check
+from dse.domains.clustered.problem import Problem
 from dse.models.maestro.check.least_cost import LeastCost
+from dse.optimum import certify
 from tests.optimum.any_cases import random_problem
 from tests.optimum.any_check import SUMS, bounded, claimed, margins
 
@@ -35,3 +39,14 @@ def test_a_right_certificate_passes_and_one_that_is_too_high_fails(objective: st
     assert all(check.passed for check in box_checks(problem, right, np.random.default_rng(0), cost))
     wrong = replace(bounded(right, 1.001), best=None)
     assert not all(check.passed for check in box_checks(problem, wrong, np.random.default_rng(0), cost))
+
+
+@pytest.mark.parametrize("layer", [Layer.gemm(2, 1, 3), Layer("DSCONV", 1, 3, 4, 2, 1, 1, stride=(2, 2))])
+@pytest.mark.parametrize("tiles", ["factors", "any"])
+def test_what_is_inside_of_a_step_that_leaves_clusters_idle_is_gone_through(tiles: str, layer: Layer) -> None:
+    problem = Problem(layer, Accelerator(5, 99, 302, 5, 1), "energy", "maestro", tiles=tiles)
+    found = certify(problem, cache=False)
+    for share, holds in ((1.0, True), (1 + 1e-6, False)):
+        bound = found.lower_bound * share
+        check, _ = covered_check(problem, bound, np.random.default_rng(0), LeastCost(problem))
+        assert check.passed is holds

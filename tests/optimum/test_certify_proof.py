@@ -151,7 +151,7 @@ def test_a_solver_that_leaves_boxes_out_fails_the_check(monkeypatch: pytest.Monk
     wrong = solve_problem(problem)
     assert wrong.status == "optimal"
     assert wrong.lower_bound > right.lower_bound
-    assert broken(verify(problem, wrong)) == ["no box of tiles is left out"]
+    assert "no box of tiles is left out" in broken(verify(problem, wrong))
 
 
 def test_calling_a_feasible_problem_infeasible_fails_the_check() -> None:

@@ -9,8 +9,8 @@ from dse.testing import broken, check_searcher
 from dse.testing.candidate import REFERENCE
 from tests.libraries import skip_without_libraries_of
 
-SAMPLES = {"optuna-gp": 100, "botorch": 100, "smac": 200, "nevergrad": 300, "tpe": 600}
-"""Of peers whose time grows with more than their samples."""
+SAMPLES = {"optuna-gp": 100, "botorch": 100, "calibrated": 300, "smac": 200, "nevergrad": 300, "tpe": 600}
+"""Of those whose time grows with more than their samples."""
 
 
 # That one's default is on GitHub: tests/searchers/test_optunahub.py has a sampler in a folder.

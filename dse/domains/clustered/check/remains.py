@@ -41,7 +41,7 @@ class Remains:
         """All mappings of small boxes that differ, about so many: rows, some at a time, and how many of the
         mappings they are or stand for. The lowest bounds come first.
 
-        The place of a loop of one step makes no difference.
+        The place of a loop of one whole step makes no difference.
         """
         bounds = np.concatenate([one.bounds for one in self._left] or [np.zeros(0)])
         owner = np.repeat(np.arange(len(self._left)), np.array(list(map(len, self._left)), dtype=np.int64))
@@ -68,12 +68,13 @@ class Remains:
         tiles, parts = left.tiles(box), []
         sizes = np.array([self._problem.space.layer.loops[dim] for dim in MAPPED_DIMS])
         outer, inner = (np.arange(4) == left.parallels[box][:, np.newaxis]).astype(np.int64)
-        # A spread loop takes as many tiles in a step as there are clusters, or PEs.
+        # A spread loop takes as many tiles in a step as there are clusters, or PEs. Where some of these idle,
+        # a single step is partial: under `maestro` it matters what is inside of it.
         across = 1 + outer * (self._problem.accelerator.num_pes // left.cluster - 1)
         moves = np.concatenate(
             [
-                tiles[:, :, 0] * across < sizes,
-                tiles[:, :, 1] * (1 + inner * (left.cluster - 1)) < tiles[:, :, 0],
+                tiles[:, :, 0] * across != sizes,
+                tiles[:, :, 1] * (1 + inner * (left.cluster - 1)) != tiles[:, :, 0],
             ],
             axis=1,
         )

@@ -13,12 +13,12 @@ from types import SimpleNamespace
 import numpy as np
 
 from dse.core.objective import objective_named
+from dse.domains.clustered.accelerator import Accelerator
 from dse.domains.clustered.check.boxes import ROUNDING
 from dse.domains.clustered.check.enumeration import allowed_orders
 from dse.domains.clustered.check.limits import most_steps, room_of
 from dse.domains.clustered.problem import Problem
 from dse.domains.clustered.space.genes import MAPPED_DIMS
-from dse.models.maestro.check.coverage import built_of
 from dse.models.maestro.check.reads import C, K, X, Y, least_reads
 from dse.models.maestro.check.spread import outer_figures, serial_steps
 from dse.support.arrays import BoolArray, FloatArray, IntArray
@@ -83,7 +83,7 @@ class LeastCost:
             [np.float64(self._sizes[at]) for at in self._weights]
         )
         l1, l2 = self._needs(dims)
-        area, power = built_of(self._machine, l1, l2)
+        area, power = _area_and_power(self._machine, l1, l2)
         energy = NJ_A_WORD * (once + reads + written)
         figures = SimpleNamespace(cycles=self._cycles(dims, reads), energy_nj=energy, area=area, power=power)
         losses = np.asarray(self._objective.value(figures, self._machine.hertz))
@@ -143,3 +143,14 @@ def _product(factors: Sequence[FloatArray | np.float64]) -> FloatArray:
     for factor in factors[1:]:
         found = found * factor
     return found
+
+
+def _area_and_power(machine: Accelerator, l1: FloatArray, l2: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The area and the power of buffers as large as these needs, with PEs and NoC (sections 9.6 and 9.7)."""
+    pes, lanes, bandwidth = float(machine.num_pes), machine.simd_lanes, machine.noc_bandwidth
+    bus, gates = 14.662 * pes + 28.895, 1.2886 * (pes * pes) + 5.5814 * pes - 23.711
+    noc_area = 101.7938 * bus * bandwidth + max(395.473 * gates, 395.473)
+    noc_power = 0.8 * bus / 1000 * bandwidth + max(0.34 * gates / 1000, 0.34)
+    area = pes * (283 * lanes + 0.104 * l1) + 0.104 * l2 + noc_area
+    power = pes * (1.2223 * lanes + 0.00345 * l1) + 0.00345 * l2 + noc_power
+    return area, power

@@ -23,10 +23,10 @@ from dse.core.objective import objective_named
 from dse.core.proofs import Check
 from dse.domains.clustered.check.enumeration import CHUNK, allowed_parallels, inner_cuts, smallest_tiles
 from dse.domains.clustered.problem import Problem
-from dse.domains.clustered.space.genes import LEVELS, MAPPED_DIMS, allowed_values
+from dse.domains.clustered.space.genes import LEVELS, MAPPED_DIMS, ORDERS, allowed_values
 from dse.domains.clustered.space.parts import FIT, PES
 from dse.models.maestro.check.coverage import least_losses
-from dse.models.maestro.check.inner_check import fewest_of
+from dse.models.maestro.check.inner_check import fewest_cycles
 from dse.support.arrays import IntArray
 
 ROWS = 3_000_000
@@ -93,18 +93,18 @@ class _Spaces:
 
     def _below(self, outer: str, inner: str, rows: IntArray) -> str:
         """The same of rows (n, 6) of outer tiles, a cluster size and a number of clusters."""
-        fits, l1 = self.problem.parts.cluster == FIT, self.problem.accelerator.l1_size
+        fits = self.problem.parts.cluster == FIT
         tiles, cluster, clusters = dict(zip(MAPPED_DIMS, rows.T, strict=False)), rows[:, 4], rows[:, 5]
         cycles = _least_cycles(self.plain, tiles, cluster, inner, fits)
         self.looked_at += len(rows)
-        found = least_losses(self.plain, tiles, clusters, outer, cycles, l1, self.target)
+        found = least_losses(self.plain, tiles, clusters, outer, cycles, self.target)
         for row in np.flatnonzero(found < self.target):
             fewest = self._priced(tuple(rows[row, :4].tolist()), int(cluster[row]), inner, fits)
             if fewest is None:
                 continue
             one = {dim: tile[[row]] for dim, tile in tiles.items()}
             case = self.plain, one, clusters[[row]], outer
-            loss = float(least_losses(*case, np.array([fewest]), l1, self.target)[0])
+            loss = float(least_losses(*case, np.array([fewest]), self.target)[0])
             if loss < self.target:
                 return f"{loss!r} cannot be ruled out for {rows[row].tolist()}, {outer} and {inner} parallel"
         return ""
@@ -128,12 +128,11 @@ class _Spaces:
             place = MAPPED_DIMS.index(inner)
             cuts[place] = [cut for cut in cuts[place] if cut * cluster == tiles[place]]
         tried = np.array(list(product(*cuts)), np.int64).reshape(-1, len(MAPPED_DIMS))
-        found = fewest_of(self.plain, tiles, cluster, tried, inner, self.left)
-        if found is None:
+        if len(tried) * len(ORDERS) > self.left:
             self.skipped += 1
             return None
-        self.left -= found.rows
-        return found.cycles
+        self.left -= len(tried) * len(ORDERS)
+        return fewest_cycles(self.plain, tiles, cluster, tried, inner)
 
 
 def _least_cycles(
