@@ -19,7 +19,7 @@ from dse.core.problem import AnyProblem
 from dse.optimum import certify
 from dse.support.errors import InputError
 
-SECONDS, SHARE = 60.0, 1 / 24
+SECONDS, SHARE = 60.0, 1 / 30
 """The second proof has this share of the time limit, or of so many seconds, and no more than the first one
 left.
 """
