@@ -107,10 +107,11 @@ class Left:
 
 @dataclass(frozen=True)
 class Searched:
-    """What is not ruled out, and how many bounds were worked out."""
+    """What is not ruled out, how many bounds were worked out, and whether more would rule out more."""
 
     left: tuple[Left, ...]
     bounds: int
+    cut_short: bool
 
 
 class Boxes:
@@ -189,15 +190,15 @@ class Boxes:
 
     def search(self, target: float, most: int) -> Searched:
         """Rule out what is not below the target, with at most about so many bounds."""
-        left, spent = [], 0
+        left, spent, cut_short = [], 0, False
         for place, cluster in enumerate(self.clusters):
             share = (most - spent) // (len(self.clusters) - place)
             search = Search(self, cluster, target, share)
             found = search.run()
             # The trees of a cluster size that is ruled out are let go: they are most of the memory.
             left += [found] if len(found) else []
-            spent += search.spent
-        return Searched(tuple(left), spent)
+            spent, cut_short = spent + search.spent, cut_short or search.cut_short
+        return Searched(tuple(left), spent, cut_short)
 
 
 @dataclass(frozen=True)
@@ -232,7 +233,7 @@ class Search:
     def __init__(self, boxes: Boxes, cluster: int, target: float, most: int) -> None:
         self._boxes, self._cluster, self._most = boxes, cluster, most
         self._target = target * (1 - ROUNDING) if np.isfinite(target) else target
-        self.spent = 0
+        self.spent, self.cut_short = 0, False
         self._choices = boxes.parallels(cluster)
         # Of each dim whether it is spread over clusters (2) and over PEs (1): its tree is of these.
         spread = 2 * (self._choices[:, :1] == np.arange(4)) + (self._choices[:, 1:] == np.arange(4))
@@ -254,6 +255,7 @@ class Search:
                 part = front.rows(slice(start, start + SLICE))
                 # What is left when all is spent stays as it is, to be drawn from.
                 if self.spent >= self._most:
+                    self.cut_short = True
                     ended.append(part)
                     continue
                 alone = np.asarray(self._alone(part.nodes).all(axis=1))
