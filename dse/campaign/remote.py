@@ -16,8 +16,9 @@ from pathlib import Path
 
 from dse.campaign.config import NamedCell
 from dse.campaign.summary import summarise_cell
-from dse.campaign.worker import Outcome, Stopped, outcome_of
+from dse.campaign.worker import Outcome, outcome_of
 from dse.search.evaluator import Progress
+from dse.search.progress import Stopped
 from dse.search.record import Record, from_parquet, to_parquet
 from dse.search.run import RunTimes, make_ready, run_cell
 from dse.support.errors import InputError

@@ -15,7 +15,8 @@ from dse.campaign.progress import Display
 from dse.campaign.remote import RemoteExecutor
 from dse.campaign.remote_run import RemoteRun
 from dse.campaign.store import Store
-from dse.campaign.worker import PROGRESS, Outcome, SharedProgress, Task, run_task
+from dse.campaign.worker import PROGRESS, Outcome, Task, run_task
+from dse.search.progress import SharedProgress
 from dse.search.run import make_ready
 from dse.search.searcher import require_libraries
 from dse.search.start import flat_objective

@@ -32,7 +32,8 @@ FIRST_OF_A_WORKER = """
 import sys, time
 from pathlib import Path
 from dse.campaign.reading import load_campaign
-from dse.campaign.worker import PROGRESS, SharedProgress, Task, run_task
+from dse.campaign.worker import PROGRESS, Task, run_task
+from dse.search.progress import SharedProgress
 from dse.cli.commands.run import find_layers
 
 SharedProgress(Path(PROGRESS), 1)
