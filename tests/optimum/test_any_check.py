@@ -77,8 +77,8 @@ def test_a_right_certificate_passes_and_one_that_is_too_high_fails(objective: st
         wrong = claimed(problem, right.lower_bound * (1 + 1e-9))
         for target in (wrong.lower_bound, right.lower_bound * 1.002):
             assert not checked(problem, target)[0], problem
-        lower = bounded(right, 0.9)
-        assert all(check.passed for check in box_checks(problem, lower, np.random.default_rng(0)))
+        asked = problem, bounded(right, 0.9), np.random.default_rng(0), LeastCost(problem)
+        assert all(check.passed for check in box_checks(*asked))
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -1,7 +1,7 @@
 """Claims of proofs over tiles: boxes of tiles are ruled out again, what is left is priced.
 
-Where a cost model brings bounds of its own code (`boxes.Cost`), all mappings are gone through: what these do
-not rule out within a budget is priced, every order of boxes of one choice of tiles, and elsewhere mappings
+All mappings are gone through, by bounds of the cost model's own (`boxes.Cost`): what these do not rule out
+within a budget is priced, every order of boxes of one choice of tiles, and elsewhere mappings
 drawn at random. Mappings around the best one, and around the best of those drawn, are priced too.
 """
 
@@ -47,20 +47,19 @@ def box_checks(
     problem: Problem,
     certificate: Certificate,
     rng: np.random.Generator,
-    cost: Cost | None = None,
+    cost: Cost,
     budget: Budget = BUDGET,
 ) -> tuple[Check, ...]:
     """Check what certificates claim, over tiles of any size or perfect factors."""
     starts = [] if certificate.best is None else [MappingBatch.of([certificate.best.mapping]).rows]
-    found: tuple[Check, ...] = ()
-    if cost is not None and (pairs := Boxes(problem, cost).pairs) > budget.pairs:
+    if (pairs := Boxes(problem, cost).pairs) > budget.pairs:
         seen = f"{pairs:,} pairs of an outer and an inner tile are too many for this check"
-        found = (Check("boxes of tiles are not gone through", True, seen),)
-    elif cost is not None:
+        covered = Check("boxes of tiles are not gone through", True, seen)
+    else:
         covered, best = covered_check(problem, certificate.lower_bound, rng, cost, budget)
-        found, starts = (covered,), [*starts, best]
+        starts.append(best)
     rows = np.concatenate(starts) if starts else np.empty((0, COLUMNS), dtype=np.int64)
-    return (*found, _around(problem, certificate, rng, rows)) if len(rows) else found
+    return (covered, _around(problem, certificate, rng, rows)) if len(rows) else (covered,)
 
 
 def covered_check(

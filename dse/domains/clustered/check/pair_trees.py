@@ -13,6 +13,7 @@ from typing import Self
 
 import numpy as np
 
+from dse.core.chains import find_divisors
 from dse.support.arrays import FloatArray, IntArray
 
 BATCH = 2**16
@@ -125,8 +126,7 @@ def _batches(outers: tuple[int, int], inners: tuple[int, int]) -> Iterator[tuple
 
 def perfect_pairs(size: int, outers: tuple[int, int], inners: tuple[int, int]) -> tuple[IntArray, IntArray]:
     """The pairs of tiles in two intervals that divide each other and the size, by inner and outer tile."""
-    every = np.arange(1, size + 1)
-    tiles = every[size % every == 0]
+    tiles = np.array(find_divisors(size), dtype=np.int64)
     inner, outer = (each.ravel() for each in np.meshgrid(tiles, tiles, indexing="ij"))
     there = (outer % inner == 0) & (inner >= inners[0]) & (inner <= inners[1])
     there &= (outer >= outers[0]) & (outer <= outers[1])
